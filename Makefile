@@ -1,0 +1,39 @@
+# recibo's targets. `make` alone explains them.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@2026.1
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@latest
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+
+.PHONY: help test lint unit race fuzz bench generate tidy
+
+help: ## explain the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+test: lint race ## all that a change must pass: lint, then every test with the race detector
+
+lint: ## formatting, vet, staticcheck, generated parts, workflows
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
+	go vet ./...
+	GOOS=darwin GOARCH=arm64 go vet ./...
+	GOOS=linux GOARCH=arm64 go vet ./...
+	go run $(STATICCHECK) ./...
+	go run $(ACTIONLINT) -shellcheck= .github/workflows/*.yml
+
+unit: ## every test, without the race detector
+	go test -shuffle=on ./...
+
+race: ## every test, with the race detector
+	go test -race -shuffle=on ./...
+
+fuzz: ## a minute for each fuzz target
+	@for p in $$(go list ./...); do \
+	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    go test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-60s} $$p || exit 1; done; done
+
+bench: ## benchmarks; ratios within one run are what counts
+	go test -run '^$$' -bench . -benchmem ./...
+
+generate: ## write the generated parts of action.yml and README.md
+	go run ./internal/generate
+
+tidy: ## fail when go.mod is not tidy
+	go mod tidy -diff
