@@ -1,0 +1,262 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/recibo-ci/recibo/internal/modeltest"
+	"github.com/recibo-ci/recibo/pkg/receipt"
+)
+
+// hang answers nothing until the client goes away.
+func hang(reached chan<- struct{}) modeltest.Turn {
+	return func(w http.ResponseWriter, _ []byte) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.(http.Flusher).Flush()
+		reached <- struct{}{}
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = bufio.NewReader(c).ReadByte()
+	}
+}
+
+func TestTimeoutLeavesAReceipt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.ask(hang(make(chan struct{}, 1)))
+	b.want(exitReview, "review", "--prompt-file="+promptV3, "--timeout=8s")
+	rec := b.receipt()
+	if rec.Status != receipt.Timeout || rec.Review.Verdict != receipt.VerdictFailed {
+		t.Errorf("status %q, verdict %q; want timeout and failed", rec.Status, rec.Review.Verdict)
+	}
+	if rec.Tokens.Unreported != 1 || rec.Wire.Requests != 1 {
+		t.Errorf("tokens %+v, want one request that reported nothing", rec.Tokens)
+	}
+}
+
+// A signal ends everything below, and the receipt says so.
+func TestCancelLeavesAReceipt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	reached := make(chan struct{}, 1)
+	b.ask(modeltest.CodeMode("sleep 86399 & git log -1"), hang(reached))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan int)
+	go func() {
+		done <- b.runIn(ctx, "review", "--prompt-file="+promptV3)
+	}()
+	<-reached
+	cancel()
+	if code := <-done; code != exitReview {
+		t.Errorf("exit code %d, want %d", code, exitReview)
+	}
+	if rec := b.receipt(); rec.Status != receipt.Cancelled || rec.Run.Error == nil {
+		t.Errorf("status %q, error %+v; want cancelled", rec.Status, rec.Run.Error)
+	}
+	if left := running(t, "sleep\x0086399\x00"); left > 0 {
+		t.Errorf("%d processes of the agent's are left", left)
+	}
+}
+
+// running counts processes with that command line.
+func running(t *testing.T, command string) int {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("read /proc: %v", err)
+	}
+	n := 0
+	for _, file := range files {
+		// One that has just ended cannot be read.
+		if data, err := os.ReadFile(file); err == nil && string(data) == command {
+			n++
+		}
+	}
+	return n
+}
+
+func TestSkipped(t *testing.T) {
+	t.Parallel()
+	fork := func(b *bench) {
+		b.editEvent(`"repo": { "full_name": "example/orders", "fork": false }`, `"repo": { "full_name": "other/orders", "fork": true }`)
+		b.editEvent(`"sha": "`+fixtureBase+`",
+      "repo": { "full_name": "other/orders", "fork": true }`, `"sha": "`+fixtureBase+`",
+      "repo": { "full_name": "example/orders", "fork": false }`)
+	}
+	tests := map[string]struct {
+		prepare func(b *bench)
+		want    string
+	}{
+		"draft":       {func(b *bench) { b.editEvent(`"draft": false`, `"draft": true`) }, "draft"},
+		"fork_no_key": {func(b *bench) { fork(b); delete(b.env, "INPUT_OPENAI-API-KEY") }, "fork"},
+		"bot_no_key": {func(b *bench) {
+			b.editEvent(`"sender": { "login": "fixture-author", "id": 1, "type": "User" }`, `"sender": { "login": "renovate[bot]", "id": 2, "type": "Bot" }`)
+			delete(b.env, "INPUT_OPENAI-API-KEY")
+		}, "bot"},
+		"merge_group": {func(b *bench) {
+			b.env["GITHUB_EVENT_NAME"] = "merge_group"
+			put(b.t, b.env["GITHUB_EVENT_PATH"], `{"action":"checks_requested","merge_group":{"head_sha":"`+fixtureMerge+`","head_ref":"refs/heads/gh-readonly-queue/main/pr-7","base_sha":"`+fixtureBase+`","base_ref":"refs/heads/main"},"repository":{"full_name":"example/orders"},"sender":{"login":"fixture-author","id":1,"type":"User"}}`)
+		}, "merge group"},
+		"empty_diff": {func(b *bench) { b.editEvent(fixtureHead, fixtureMergeBase) }, "changes nothing"},
+	}
+	for name, tt := range tests {
+		for mode, code := range map[string]int{"pass": exitDone, "fail": exitGate} {
+			t.Run(name+"_"+mode, func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t)
+				b.ask()
+				tt.prepare(b)
+				b.want(code, "review", "--prompt-file="+promptV3, "--on-skip="+mode)
+				rec := b.receipt()
+				if rec.Status != receipt.Skipped || rec.Review.Verdict != receipt.VerdictSkipped || !strings.Contains(string(rec.Run.SkipReason), tt.want) {
+					t.Errorf("status %q, verdict %q, reason %q; want skipped because of %q", rec.Status, rec.Review.Verdict, rec.Run.SkipReason, tt.want)
+				}
+			})
+		}
+	}
+}
+
+func TestNoKeyOnAnOrdinaryEventIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.ask()
+	delete(b.env, "INPUT_OPENAI-API-KEY")
+	b.want(exitRequest, "review", "--prompt-file="+promptV3)
+	if rec := b.receipt(); rec.Status != receipt.Refused || rec.GitSHA != fixtureMerge {
+		t.Errorf("status %q, git_sha %q; want refused with what was known", rec.Status, rec.GitSHA)
+	}
+}
+
+func TestShallowCloneIsRefusedWithTheFix(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	shallow := filepath.Join(t.TempDir(), "shallow")
+	runGit(t, ".", "init", "-q", shallow)
+	runGit(t, shallow, "fetch", "-q", "--depth=1", "file://"+b.dir, fixtureBase, fixtureHead)
+	runGit(t, shallow, "checkout", "-q", "--detach", fixtureHead)
+	b.dir = shallow
+	b.ask()
+	b.want(exitRequest, "review", "--prompt-file="+promptV3)
+	if out := b.stdout.String() + b.stderr.String(); !strings.Contains(out, "fetch-depth: 0") || strings.Count(out, "hint:") != 1 {
+		t.Errorf("the fix is not told once:\n%s", out)
+	}
+	rec := b.receipt()
+	if rec.Status != receipt.Refused {
+		t.Errorf("status %q, want refused", rec.Status)
+	}
+	if got := strings.Join(rec.Run.Warnings, "\n"); !strings.Contains(got, "no tags") {
+		t.Errorf("warnings = %q, want that there are no tags", got)
+	}
+}
+
+// A checkout that is the head's tree is used as it is; the agent's git still works, on a
+// repository of its own.
+func TestInPlaceWhereTheCheckoutIsTheTree(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	runGit(t, b.dir, "remote", "remove", "origin")
+	runGit(t, b.dir, "checkout", "-q", "--detach", fixtureHead)
+	m := b.ask(modeltest.CodeMode("pwd; git rev-parse --git-dir HEAD; git status --short; git diff --stat "+fixtureMergeBase+" HEAD | tail -1"), modeltest.Message(noFinding))
+	b.want(exitDone, "review", "--prompt-file="+promptV3)
+	seen := string(m.Requests()[1])
+	for _, want := range []string{b.dir, fixtureHead, "5 files changed"} {
+		if !strings.Contains(seen, want) {
+			t.Errorf("what the agent saw does not hold %q", want)
+		}
+	}
+	if strings.Contains(seen, b.dir+"/.git") {
+		t.Error("the agent's git worked on the checkout's own repository")
+	}
+}
+
+func TestOtherWritersKeysAreKept(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	put(t, filepath.Join(b.dir, "usage.json"), `{"total_cost": 1e400, "prompt_sha": "old", "big": 9007199254740993}`)
+	b.ask(look(""), modeltest.Message(noFinding))
+	b.want(exitDone, "review", "--prompt-file="+promptV3)
+	data, err := os.ReadFile(filepath.Join(b.dir, "usage.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(data, &m); err != nil {
+		t.Fatal(err)
+	}
+	if string(m["total_cost"]) != "1e400" || string(m["big"]) != "9007199254740993" || strings.Contains(string(m["prompt_sha"]), "old") {
+		t.Errorf("total_cost = %s, big = %s, prompt_sha = %s", m["total_cost"], m["big"], m["prompt_sha"])
+	}
+	if !strings.HasSuffix(string(data), "}\n") {
+		t.Error("no newline at the end")
+	}
+}
+
+// On a runner: outputs, summary, masks, and nothing that a model wrote is a command.
+func TestOnARunner(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.env["GITHUB_ACTIONS"] = "true"
+	b.env["GITHUB_WORKSPACE"] = b.dir
+	b.env["GITHUB_OUTPUT"] = filepath.Join(t.TempDir(), "output")
+	b.env["GITHUB_STEP_SUMMARY"] = filepath.Join(t.TempDir(), "summary")
+	b.env["GITHUB_SERVER_URL"], b.env["GITHUB_API_URL"], b.env["GITHUB_GRAPHQL_URL"] = "https://github.com", "https://api.github.com", "https://api.github.com/graphql"
+	b.env["INPUT_NONESUCH"] = "x"
+	evil := strings.Replace(lockFinding, "Create returns", `\n::set-output name=x::y\n##[error]z\nCreate returns`, 1)
+	b.ask(modeltest.CodeMode("echo '::warning::from the agent'; echo 'x ##[error]y'; git log -1"), modeltest.Message(evil))
+	b.dir = t.TempDir()
+	code := b.run("review", "--prompt-file="+promptV3)
+	b.dir = b.env["GITHUB_WORKSPACE"]
+	if code != exitDone {
+		t.Fatalf("exit code %d\n%s%s", code, b.stdout.String(), b.stderr.String())
+	}
+	for line := range strings.Lines(b.stdout.String()) {
+		text := strings.TrimSpace(line)
+		if strings.HasPrefix(text, "::set-output") || strings.Contains(text, "##[error]") || strings.HasPrefix(text, "::warning::from") {
+			t.Errorf("a command of the agent's reached the log: %q", line)
+		}
+	}
+	if !strings.Contains(b.stdout.String(), "::add-mask::"+modeltest.Key) {
+		t.Error("the key was not masked")
+	}
+	if !strings.Contains(b.stdout.String(), `unknown input "nonesuch"`) {
+		t.Error("an unknown input was not warned of")
+	}
+	output, err := os.ReadFile(b.env["GITHUB_OUTPUT"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"verdict<<", "findings-count<<", "prompt-sha<<", "final-message<<", "git-describe<<", "total-tokens<<"} {
+		if !strings.Contains(string(output), want) {
+			t.Errorf("outputs do not hold %q", want)
+		}
+	}
+	summary, err := os.ReadFile(b.env["GITHUB_STEP_SUMMARY"])
+	if err != nil || !strings.Contains(string(summary), "Never unlocked") {
+		t.Errorf("summary = %q, %v", summary, err)
+	}
+}
+
+// The frozen replay says everywhere what it is.
+func TestDemoSaysThatItIsScripted(t *testing.T) {
+	t.Parallel()
+	b := &bench{t: t, dir: t.TempDir(), env: plainEnviron(t)}
+	b.env["TMPDIR"] = t.TempDir()
+	b.want(exitDone, "demo")
+	for _, want := range []string{"scripted session: no model was asked", "internal/pricing/total.go:53", "go.mod:5", "go run . demo --prompt-file="} {
+		if !strings.Contains(b.stdout.String(), want) {
+			t.Errorf("the demo does not say %q:\n%s", want, b.stdout.String())
+		}
+	}
+	b.want(exitRequest, "demo", "--live")
+	b.want(exitRequest, "demo", "--prompt=Something else.")
+}

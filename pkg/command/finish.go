@@ -1,0 +1,203 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+
+	"github.com/recibo-ci/recibo/pkg/actions"
+	"github.com/recibo-ci/recibo/pkg/digest"
+	"github.com/recibo-ci/recibo/pkg/disk"
+	"github.com/recibo-ci/recibo/pkg/fault"
+	"github.com/recibo-ci/recibo/pkg/receipt"
+	"github.com/recibo-ci/recibo/pkg/report"
+)
+
+// finish writes everything that is kept, the receipt last, and only then tells anybody. It
+// returns the error of the run, or of what could not be kept.
+func (r *reviewing) finish(ctx context.Context, err error) error {
+	err = r.conclude(ctx, err)
+	err = errors.Join(err, r.writeFiles())
+	r.receipt.Run.Error = receipt.ErrorOf(err)
+	if err != nil && r.receipt.Status == receipt.Completed {
+		r.receipt.Status = receipt.Failed
+	}
+	r.receipt.Run.Warnings = r.warnings
+	r.receipt.TimingMS.Total = r.world.Now().Sub(r.start).Milliseconds()
+	aside, werr := receipt.Write(r.path(r.usageFile()), r.receipt)
+	if aside != "" {
+		r.warn(fmt.Sprintf("%s held something that is no receipt; it is kept as %s", r.usageFile(), aside))
+	}
+	err = errors.Join(err, werr)
+	if terr := r.tell(err); terr != nil {
+		err = errors.Join(err, asReview(terr))
+	}
+	if err == nil {
+		return nil
+	}
+	return &toldError{err}
+}
+
+// conclude turns how the run ended into status, verdict and the error that the person reads.
+func (r *reviewing) conclude(ctx context.Context, err error) error {
+	rec := r.receipt
+	switch {
+	case r.skip != "" && err == nil:
+		rec.Status, rec.Review.Verdict, rec.Run.SkipReason = receipt.Skipped, receipt.VerdictSkipped, receipt.Text(r.skip)
+		if r.opt.failOnSkip {
+			return fault.New(fault.Gate, "on-skip: pass lets such runs through", "nothing was reviewed: %s", r.skip)
+		}
+		return nil
+	case err == nil:
+		rec.Status = receipt.Completed
+		return nil
+	case errors.Is(err, errTimeout):
+		rec.Status = receipt.Timeout
+	case errors.Is(ctx.Err(), context.Canceled):
+		rec.Status = receipt.Cancelled
+		err = fault.New(fault.Review, "run it again", "the run was cancelled")
+	case fault.KindOf(err) == fault.Request:
+		rec.Status = receipt.Refused
+	case errors.Is(err, errInconclusive):
+		rec.Status = receipt.Inconclusive
+	default:
+		rec.Status = receipt.Failed
+		err = asReview(err)
+	}
+	rec.Review.Verdict = receipt.VerdictFailed
+	if rec.Status == receipt.Inconclusive {
+		rec.Review.Verdict = receipt.VerdictInconclusive
+	}
+	return err
+}
+
+// usageFile is known even when the inputs were refused.
+func (r *reviewing) usageFile() string { return r.values.word("usage-file") }
+
+// path resolves a path of the inputs: relative ones start at the repository's root, or where
+// recibo was called when no repository was found.
+func (r *reviewing) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	base := r.place.root
+	if base == "" {
+		base = r.world.Dir
+	}
+	return filepath.Join(base, name)
+}
+
+// writeFiles puts the run's files on disk and names them in the receipt.
+func (r *reviewing) writeFiles() error {
+	dir := r.values.word("artifacts-dir")
+	var errs []error
+	write := func(name string, data []byte) *receipt.File {
+		if data == nil {
+			return nil
+		}
+		if err := disk.Write(r.path(name), data, 0o644); err != nil {
+			errs = append(errs, fmt.Errorf("keep %q: %w", name, err))
+			return nil
+		}
+		return &receipt.File{Path: filepath.ToSlash(name), SHA: receipt.Digest(digest.Of(data)), Bytes: int64(len(data))}
+	}
+	rec := r.receipt
+	if f := write(r.values.word("output-file"), r.kept.message); f != nil {
+		rec.Review.Path, rec.Review.SHA, rec.Review.Bytes = receipt.Text(f.Path), f.SHA, &f.Bytes
+	}
+	if f := write(filepath.Join(dir, "wire.jsonl"), r.kept.wire); f != nil {
+		rec.Wire.Path, rec.Wire.SHA, rec.Wire.Bytes = receipt.Text(f.Path), f.SHA, &f.Bytes
+	}
+	if p := r.guide.prompt.Bytes(); p != nil {
+		if f := write(filepath.Join(dir, "prompt.resolved.md"), p); f != nil {
+			rec.Prompt.SavedPath = receipt.Text(f.Path)
+		}
+	}
+	for _, other := range []struct {
+		name string
+		data []byte
+	}{{"events.jsonl", r.kept.events}, {"session.jsonl", r.kept.session}} {
+		if f := write(filepath.Join(dir, other.name), other.data); f != nil {
+			rec.Run.Files = append(rec.Run.Files, *f)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// tell shows the outcome: log, summary, outputs. What cannot be shown is an error, and never
+// keeps the others from being shown.
+func (r *reviewing) tell(err error) error {
+	r.log.EndGroup()
+	errs := []error{r.tellReview(err)}
+	if err != nil {
+		r.log.Error(err.Error())
+		if hint := fault.HintOf(err); hint != "" {
+			r.log.Print("hint: " + hint)
+		}
+	}
+	summary := report.Summary(r.receipt, r.review, report.Options{UsageFile: r.usageFile()})
+	cut, serr := actions.AppendSummary(r.facts.StepSummary, string(summary))
+	if cut > 0 && serr == nil {
+		r.log.Warning(fmt.Sprintf("the last %d bytes of the summary did not fit and were left out", cut))
+	}
+	errs = append(errs, unlessUnset(serr), unlessUnset(actions.WriteOutputs(r.facts.Output, rand.Reader, r.outputs()...)))
+	return errors.Join(errs...)
+}
+
+// tellReview prints the review, the receipt as JSON, or nothing, as was asked for.
+func (r *reviewing) tellReview(err error) error {
+	if r.values.json {
+		data, merr := r.receipt.Marshal()
+		_, werr := r.world.Stdout.Write(data)
+		return errors.Join(merr, werr)
+	}
+	if r.facts.Actions {
+		for _, text := range r.warnings {
+			r.log.Warning(text)
+		}
+	}
+	if err != nil && r.receipt.Status != receipt.Inconclusive || r.values.quiet {
+		return nil
+	}
+	options := report.Options{UsageFile: r.usageFile(), Next: r.next}
+	if r.facts.Actions {
+		r.log.Print(string(report.Text(r.receipt, r.review, options)))
+		return nil
+	}
+	options.Colour = r.world.Terminal && r.world.getenv("NO_COLOR") == ""
+	_, werr := r.world.Stdout.Write(report.Text(r.receipt, r.review, options))
+	return werr
+}
+
+func unlessUnset(err error) error {
+	if errors.Is(err, actions.ErrUnset) {
+		return nil
+	}
+	return err
+}
+
+func (r *reviewing) outputs() []actions.Output {
+	rec := r.receipt
+	return []actions.Output{
+		{Name: "final-message", Value: string(bytes.ToValidUTF8(r.kept.message, []byte("\uFFFD")))},
+		{Name: "verdict", Value: string(rec.Review.Verdict)},
+		{Name: "findings-count", Value: strconv.Itoa(rec.Review.Findings)},
+		{Name: "review-file", Value: string(rec.Review.Path)},
+		{Name: "usage-file", Value: r.usageFile()},
+		{Name: "prompt-sha", Value: rec.PromptSHA.String()},
+		{Name: "tools-sha", Value: rec.ToolsSHA.String()},
+		{Name: "git-describe", Value: string(rec.GitDescribe)},
+		{Name: "git-sha", Value: string(rec.GitSHA)},
+		{Name: "total-tokens", Value: strconv.FormatInt(rec.Tokens.Total, 10)},
+	}
+}
+
+// discardAbove keeps --quiet quiet: what the log prints goes nowhere.
+type discardAbove struct{ io.Writer }
+
+func (discardAbove) Write(p []byte) (int, error) { return len(p), nil }

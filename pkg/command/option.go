@@ -1,0 +1,148 @@
+package command
+
+import (
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/recibo-ci/recibo/pkg/codex"
+	"github.com/recibo-ci/recibo/pkg/fault"
+	"github.com/recibo-ci/recibo/pkg/gateway"
+)
+
+// options are the inputs of a review, parsed once.
+type options struct {
+	prompt, promptFile     string
+	context                string
+	toolsFile              string
+	toolsNamed             bool
+	schema, schemaFile     string
+	key                    string
+	endpoint               gateway.Endpoint
+	codexVersion, codexBin string
+	codexArgs              []string
+	model, effort          string
+	workingDirectory       string
+	timeout                time.Duration
+	pullRequest            int
+	usageFile, outputFile  string
+	artifactsDir           string
+	wireFull               bool
+	token                  string
+	failOnSkip             bool
+}
+
+// readOptions checks every input that can be checked without looking at the repository.
+func readOptions(v values) (options, error) {
+	o := options{
+		prompt: v.get("prompt"), promptFile: v.word("prompt-file"),
+		toolsFile: v.word("tools-file"), toolsNamed: v.set("tools-file"),
+		schema: v.get("output-schema"), schemaFile: v.word("output-schema-file"),
+		key: v.word("openai-api-key"), codexBin: v.word("codex-bin"),
+		model: v.word("model"), effort: v.word("effort"),
+		usageFile: v.word("usage-file"), outputFile: v.word("output-file"),
+		artifactsDir: v.word("artifacts-dir"), token: v.word("github-token"),
+	}
+	if !v.set("output-schema") {
+		o.schema = ""
+	}
+	if o.schema != "" && o.schemaFile != "" {
+		return o, fault.New(fault.Request, "keep one of them", "read inputs: both output-schema and output-schema-file are set")
+	}
+	for _, parse := range []func(values) error{o.readChoices, o.readNumbers, o.readCodex, o.readPaths} {
+		if err := parse(v); err != nil {
+			return o, err
+		}
+	}
+	endpoint, err := gateway.ParseEndpoint(v.word("responses-api-endpoint"))
+	if err != nil {
+		return o, err
+	}
+	o.endpoint = endpoint
+	return o, nil
+}
+
+func (o *options) readChoices(v values) error {
+	context, err := choice(v, "context", "none", "refs", "full")
+	if err != nil {
+		return err
+	}
+	skip, err := choice(v, "on-skip", "pass", "fail")
+	if err != nil {
+		return err
+	}
+	record, err := choice(v, "wire-record", "digests", "full")
+	if err != nil {
+		return err
+	}
+	o.context, o.failOnSkip, o.wireFull = context, skip == "fail", record == "full"
+	return nil
+}
+
+func choice(v values, name string, allowed ...string) (string, error) {
+	got := v.word(name)
+	for _, a := range allowed {
+		if got == a {
+			return got, nil
+		}
+	}
+	return "", fault.New(fault.Request, "use one of: "+strings.Join(allowed, ", "), "read input %s: unknown value %q", name, got)
+}
+
+func (o *options) readNumbers(v values) error {
+	d, err := time.ParseDuration(v.word("timeout"))
+	if err != nil || d <= 0 {
+		return fault.New(fault.Request, "write a number with a unit, such as 90s or 20m", "read input timeout: %q is not a positive duration", v.word("timeout"))
+	}
+	o.timeout = d
+	if !v.set("pull-request") {
+		return nil
+	}
+	n, err := strconv.Atoi(v.word("pull-request"))
+	if err != nil || n <= 0 {
+		return fault.New(fault.Request, "give the number alone, such as 42", "read input pull-request: %q is not a number", v.word("pull-request"))
+	}
+	o.pullRequest = n
+	return nil
+}
+
+func (o *options) readCodex(v values) error {
+	version := codex.Pinned()
+	// Blanks are refused rather than taken for "not set": an expression that came out empty would
+	// otherwise float.
+	if given, ok := v.given["codex-version"]; ok && given != "" {
+		parsed, err := codex.ParseVersion(given)
+		if err != nil {
+			return err
+		}
+		version = parsed
+	}
+	o.codexVersion = version
+	args, err := codex.ParseArgs(v.get("codex-args"))
+	if err != nil {
+		return err
+	}
+	o.codexArgs = args
+	return nil
+}
+
+// readPaths checks the paths that are relative to the repository's root and must stay inside it.
+// Whether a symbolic link leads out is asked when they are opened.
+func (o *options) readPaths(v values) error {
+	dir := filepath.ToSlash(v.word("working-directory"))
+	if dir == "" {
+		dir = "."
+	}
+	if path.IsAbs(dir) || !filepath.IsLocal(dir) {
+		return fault.New(fault.Request, "give a path below the repository's root", "read input working-directory: %q is not inside the repository", dir)
+	}
+	o.workingDirectory = path.Clean(dir)
+	for name, p := range map[string]string{"usage-file": o.usageFile, "output-file": o.outputFile, "artifacts-dir": o.artifactsDir} {
+		if strings.ContainsRune(p, 0) || strings.HasSuffix(p, "/") && name != "artifacts-dir" {
+			return fault.New(fault.Request, "give the path of a file", "read input %s: %q is not a file's path", name, p)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package sandbox
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestProbeMatchesProcess(t *testing.T) {
+	t.Parallel()
+	r := Probe()
+	if root() != (r.UID == defaultUser) {
+		t.Errorf("UID is %d, root is %t", r.UID, root())
+	}
+	if (r.Level == Full) != (len(r.Missing) == 0) {
+		t.Errorf("level %q goes with missing %q", r.Level, r.Missing)
+	}
+}
+
+// The status of the program says what the kernel knows of its walls.
+func TestKernelAgrees(t *testing.T) {
+	t.Parallel()
+	c := newLab(t).cell(t)
+	c.policy.Read = append(c.policy.Read, "/proc")
+	c.run("/bin/cat", "/proc/self/status")
+	got := map[string]string{}
+	for line := range strings.Lines(c.stdout.String()) {
+		key, value, _ := strings.Cut(line, ":")
+		got[key] = strings.Join(strings.Fields(value), " ")
+	}
+	id := strings.TrimSpace(strings.Repeat(strconv.Itoa(c.uid)+" ", 4))
+	want := map[string]string{
+		"NoNewPrivs": "1", "Seccomp": "2",
+		"CapInh": "0000000000000000", "CapPrm": "0000000000000000", "CapEff": "0000000000000000", "CapAmb": "0000000000000000",
+	}
+	if Probe().has(wallUser) {
+		want["Uid"], want["Gid"], want["Groups"], want["CapBnd"] = id, id, "", "0000000000000000"
+	}
+	for key, value := range want {
+		if got[key] != value {
+			t.Errorf("%s is %q, want %q", key, got[key], value)
+		}
+	}
+}
+
+// A process of the same user reads another's environment and memory, unless that is hardened.
+func TestHarden(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for _, how := range []string{"plain", "hardened"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			pid := startVictim(t, l, how)
+			for _, probe := range []string{"environ_of", "memory_of", "fds_of"} {
+				cmd := asOther(exec.Command(l.binary, "probe", probe, pid))
+				out, err := cmd.CombinedOutput()
+				if (err == nil) != (how == "plain") {
+					t.Errorf("%s ends with %v, %s", probe, err, out)
+				}
+			}
+			content, err := os.ReadFile("/proc/" + pid + "/limits")
+			check(t, err)
+			noCore := strings.Contains(strings.Join(strings.Fields(string(content)), " "), "Max core file size 0 0 ")
+			if how == "hardened" && !noCore {
+				t.Errorf("core files are not forbidden:\n%s", content)
+			}
+		})
+	}
+}
+
+func startVictim(t *testing.T, l *lab, how string) string {
+	t.Helper()
+	cmd := asOther(exec.Command(l.binary, "probe", "victim", how))
+	out, err := cmd.StdoutPipe()
+	check(t, err)
+	check(t, cmd.Start())
+	t.Cleanup(func() {
+		check(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || line != "ready\n" {
+		t.Fatalf("the victim says %q, %v", line, err)
+	}
+	return strconv.Itoa(cmd.Process.Pid)
+}
+
+// asOther runs cmd as a user without rights of its own, where that can be had.
+func asOther(cmd *exec.Cmd) *exec.Cmd {
+	if root() {
+		const someone = 65000
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: someone, Gid: someone}}
+	}
+	return cmd
+}
+
+func TestKernelWithoutLandlock(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	out, err := exec.Command(l.binary, "probe", "without_landlock", "/usr").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestMapped(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, test := range []struct {
+		name, content string
+		want          bool
+	}{
+		{"whole_range", "         0          0 4294967295\n", true},
+		{"one_user", "0 1000 1\n", false},
+		{"rootless", "0 1000 1\n1 100000 65536\n", true},
+		{"ends_before", "0 1000 1\n1 100000 65531\n", false},
+		{"empty", "", false},
+		{"nonsense", "a b c\n", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			file := dir + "/" + test.name
+			check(t, os.WriteFile(file, []byte(test.content), 0o600))
+			if got := mapped(file, defaultUser); got != test.want {
+				t.Errorf("mapped returns %t, want %t", got, test.want)
+			}
+		})
+	}
+	if mapped(dir+"/missing", 0) {
+		t.Error("a missing file maps")
+	}
+}
+
+func TestLayOwner(t *testing.T) {
+	t.Parallel()
+	dir, outside := t.TempDir(), t.TempDir()
+	check(t, os.MkdirAll(dir+"/a/b", 0o700))
+	check(t, os.WriteFile(dir+"/a/b/file", nil, 0o600))
+	check(t, os.Symlink(outside, dir+"/a/link"))
+	uid := os.Getuid()
+	if root() {
+		uid = 65100
+	}
+	check(t, LayOwner(dir, uid, uid))
+	for _, path := range []string{dir, dir + "/a", dir + "/a/b", dir + "/a/b/file", dir + "/a/link"} {
+		if got := ownerOf(t, path); got != uid {
+			t.Errorf("%s belongs to %d, want %d", path, got, uid)
+		}
+	}
+	if got := ownerOf(t, outside); got != os.Getuid() {
+		t.Errorf("behind the link, the owner is %d", got)
+	}
+	if err := LayOwner(dir+"/missing", uid, uid); root() && err == nil {
+		t.Error("a missing directory gives no error")
+	}
+}
+
+func ownerOf(t *testing.T, path string) int {
+	t.Helper()
+	var s unix.Stat_t
+	check(t, unix.Lstat(path, &s))
+	return int(s.Uid)
+}
