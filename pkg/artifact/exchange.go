@@ -3,12 +3,16 @@ package artifact
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/recibo-ci/recibo/pkg/disk"
 )
 
 const (
@@ -37,8 +41,6 @@ type response struct {
 	body   []byte
 }
 
-var errAnswerTooLong = errors.New("the answer is longer than expected")
-
 // exchange sends r once. When no whole answer came the error is a *passingError, and nothing of
 // the address, which may hold a signature, is in it.
 func (s *Service) exchange(ctx context.Context, r request) (response, error) {
@@ -48,28 +50,36 @@ func (s *Service) exchange(ctx context.Context, r request) (response, error) {
 	if err != nil {
 		return response{}, fmt.Errorf("the address at %s cannot be used", r.to.Host)
 	}
-	req.Header = r.header
+	maps.Copy(req.Header, r.header)
 	req.Header.Set("User-Agent", "recibo")
+	req.Header.Set("Accept-Encoding", "identity")
 	res, err := s.client.Do(req)
 	if err != nil {
-		return response{}, &passingError{err: s.bare(err, r.to), lost: true}
+		return response{}, s.broken(err, r)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, r.max+1))
 	if err != nil {
-		return response{}, &passingError{err: fmt.Errorf("the answer broke off: %w", s.bare(err, r.to)), lost: true}
+		return response{}, s.broken(fmt.Errorf("the answer broke off: %w", err), r)
 	}
 	if int64(len(body)) > r.max {
-		return response{}, fmt.Errorf("%w: over %d bytes", errAnswerTooLong, r.max)
+		return response{}, fmt.Errorf("the answer of %s: %w of %d bytes", r.to.Host, disk.ErrTooLarge, r.max)
 	}
 	return response{res.StatusCode, res.Header, body}, nil
 }
 
-// bare is what went wrong in words only: the libraries' errors hold the address, and what they
-// wrap could be printed by anyone.
-func (s *Service) bare(err error, to *url.URL) error {
+// broken says why no answer came, in words only: the libraries' errors hold the address, and what
+// they wrap could be printed by anyone.
+func (s *Service) broken(err error, r request) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
-	return errors.New(s.scrub(err.Error(), to))
+	words := errors.New(s.scrub(err.Error(), r.to))
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return words
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		words = fmt.Errorf("no answer within %s", r.patience)
+	}
+	return &passingError{err: words, lost: true}
 }

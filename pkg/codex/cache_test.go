@@ -229,9 +229,12 @@ func TestPublishGivesWayToAWholeEntry(t *testing.T) {
 func TestSweepTakesOnlyItsOwn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := release{version: "1.2.3", platform: "linux-x64"}
-	dead := []string{".part-1.2.3-linux-x64~1", ".part-1.2.3-linux-x64~2.old"}
-	stay := []string{".lock-1.2.3-linux-x64", ".part-1.2.3-linux-arm64~1", ".part-1.2.30-linux-x64~1", "1.2.3-linux-x64"}
+	r := release{version: "1.2.3-a", platform: "linux-x64"}
+	dead := []string{".part-1.2.3-a-linux-x64~1", ".part-1.2.3-a-linux-x64~2.old"}
+	stay := []string{
+		".lock-1.2.3-a-linux-x64", ".part-1.2.3-a-linux-arm64~1", ".part-1.2.3-a-linux-x64-b-linux-x64~1",
+		".part-1.2.3-linux-x64~1", "1.2.3-a-linux-x64",
+	}
 	for _, name := range append(dead, stay...) {
 		if err := os.MkdirAll(filepath.Join(dir, name, "bin"), 0o755); err != nil {
 			t.Fatal(err)

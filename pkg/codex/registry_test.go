@@ -129,7 +129,10 @@ func TestRegistryOfAHostileWorkspace(t *testing.T) {
 	}
 	write(filepath.Join(workspace, ".npmrc"), evil, 0o644)
 	write(filepath.Join(workspace, "package.json"), "{}", 0o644)
-	write(filepath.Join(workspace, "node_modules", ".bin", "npm"), "#!/bin/sh\necho '"+evil+"'\n", 0o755)
+	// The client itself, and what starts it.
+	for _, name := range []string{"npm", "node"} {
+		write(filepath.Join(workspace, "node_modules", ".bin", name), "#!/bin/sh\necho '"+evil+"'\n", 0o755)
+	}
 	write(filepath.Join(home, ".npmrc"), "registry=http://127.0.0.1:2/good\n", 0o644)
 	self, err := os.Executable()
 	if err != nil {

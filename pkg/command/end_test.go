@@ -260,3 +260,45 @@ func TestDemoSaysThatItIsScripted(t *testing.T) {
 	b.want(exitRequest, "demo", "--live")
 	b.want(exitRequest, "demo", "--prompt=Something else.")
 }
+
+// Events that know only a number: the rest is asked of GitHub.
+func TestEventsWithANumberOnly(t *testing.T) {
+	t.Parallel()
+	for name, payload := range map[string]string{
+		"workflow_dispatch": `{"inputs":null,"ref":"refs/heads/main","repository":{"full_name":"example/orders"},"sender":{"login":"fixture-author","id":1,"type":"User"}}`,
+		"schedule":          `{"schedule":"0 0 * * *","repository":{"full_name":"example/orders"}}`,
+		"issue_comment":     `{"action":"created","issue":{"number":7,"title":"t","body":"b","state":"open","user":{"login":"a","id":1,"type":"User"},"labels":[],"pull_request":{"url":"https://api.github.com/repos/example/orders/pulls/7"}},"comment":{"id":1,"body":"/review","user":{"login":"a","id":1,"type":"User"}},"repository":{"full_name":"example/orders"},"sender":{"login":"a","id":1,"type":"User"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			asked := b.askGitHub()
+			put(t, b.env["GITHUB_EVENT_PATH"], payload)
+			b.env["GITHUB_EVENT_NAME"] = name
+			b.ask(look(""), modeltest.Message(noFinding))
+			args := []string{"review", "--prompt-file=" + promptV3}
+			if name != "issue_comment" {
+				args = append(args, "--pull-request=7")
+			}
+			b.want(exitDone, args...)
+			if rec := b.receipt(); rec.HeadSHA != fixtureHead || rec.Run.PullRequest == nil || *rec.Run.PullRequest != 7 {
+				t.Errorf("head %q, pull request %v", rec.HeadSHA, rec.Run.PullRequest)
+			}
+			if n := asked(); n != 1 {
+				t.Errorf("GitHub was asked %d times, want once", n)
+			}
+		})
+	}
+}
+
+func TestNumberIsMissing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	put(t, b.env["GITHUB_EVENT_PATH"], `{"inputs":null,"repository":{"full_name":"example/orders"},"sender":{"login":"a","id":1,"type":"User"}}`)
+	b.env["GITHUB_EVENT_NAME"] = "workflow_dispatch"
+	b.ask()
+	b.want(exitRequest, "review", "--prompt-file="+promptV3)
+	if out := b.stdout.String(); !strings.Contains(out, "pull-request") {
+		t.Errorf("the input is not named:\n%s", out)
+	}
+}

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -178,4 +181,33 @@ func runGit(t *testing.T, dir string, args ...string) string {
 		t.Fatalf("git %s: %v", strings.Join(args, " "), err)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// askGitHub serves the fixture's pull request as GitHub's API would, and counts.
+func (b *bench) askGitHub() (asked func() int) {
+	b.t.Helper()
+	const token = "ghs_test0123456789"
+	data, err := os.ReadFile(b.env["GITHUB_EVENT_PATH"])
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var event struct {
+		Pull json.RawMessage `json:"pull_request"`
+	}
+	if err := json.Unmarshal(data, &event); err != nil {
+		b.t.Fatal(err)
+	}
+	var n atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.Add(1)
+		if r.Method != http.MethodGet || r.URL.Path != "/repos/example/orders/pulls/7" || r.Header.Get("Authorization") != "Bearer "+token {
+			b.t.Errorf("unexpected request to GitHub: %s %s", r.Method, r.URL)
+		}
+		if _, err := w.Write(event.Pull); err != nil {
+			b.t.Error(err)
+		}
+	}))
+	b.t.Cleanup(s.Close)
+	b.env["GITHUB_API_URL"], b.env["INPUT_GITHUB-TOKEN"] = s.URL, token
+	return func() int { return int(n.Load()) }
 }

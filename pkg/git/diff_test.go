@@ -85,6 +85,8 @@ func TestDiff_configuration(t *testing.T) {
 	set := func(key, value string) func(checkout) {
 		return func(c checkout) { c.git("config", key, value) }
 	}
+	base := changed(t)
+	want := base.plainDiff()
 	for name, change := range map[string]func(c checkout){
 		"no_renames":       set("diff.renames", "false"),
 		"copies":           set("diff.renames", "copies"),
@@ -124,8 +126,7 @@ func TestDiff_configuration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := changed(t)
-			want := c.plainDiff()
+			c := base.copied(t)
 			change(c)
 			// These need more than a key to show; they are here for the second half alone.
 			quiet := map[string]bool{"word_regex": true, "mnemonic_prefix": true, "relative": true, "whitespace": true, "algorithm": true, "rename_limit": true}

@@ -34,6 +34,7 @@ func TestIsTree(t *testing.T) {
 	config := func(key, value string) func(checkout) {
 		return func(c checkout) { c.git("config", key, value) }
 	}
+	base := cloned(t)
 	for _, test := range []struct {
 		name string
 		make func(c checkout)
@@ -91,7 +92,7 @@ func TestIsTree(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c := cloned(t)
+			c := base.copied(t)
 			test.make(c)
 			exact, why, err := c.open().IsTree(t.Context(), "HEAD", []string{".recibo/", "usage.json"})
 			if err != nil || exact != (test.why == "") || !strings.Contains(why, test.why) || exact && why != "" {

@@ -33,7 +33,9 @@ func plainEnv(t *testing.T) []string {
 		"GIT_COMMITTER_NAME=C", "GIT_COMMITTER_EMAIL=c@example.com", "GIT_COMMITTER_DATE=1700000100 +0000",
 		"GIT_ALLOW_PROTOCOL=file",
 		// Tests need no repository to survive a crash.
-		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none",
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none",
+		// Nor one that goes on working in the background.
+		"GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
 	}
 }
 
@@ -134,6 +136,17 @@ func (c checkout) commitTree(entries ...string) string {
 	c.t.Helper()
 	tree := c.feed(strings.Join(entries, "\x00")+"\x00", "mktree", "-z", "--missing")
 	return c.git("commit-tree", "-m", "made", tree)
+}
+
+// copied is the same checkout in a place of its own, for a test to spoil.
+func (c checkout) copied(t *testing.T) checkout {
+	t.Helper()
+	c.t = t
+	dir := filepath.Join(realTemp(t), "copy")
+	if err := os.CopyFS(dir, os.DirFS(c.dir)); err != nil {
+		t.Fatal(err)
+	}
+	return c.at(dir)
 }
 
 func (c checkout) at(dir string) checkout { c.dir = dir; return c }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // lab is what the cells of one test share: the attacker's program, a tree to look at, somebody to
@@ -141,7 +143,7 @@ func (c *cell) victim() string {
 // terminal is a terminal of the caller's user.
 func (c *cell) terminal() string {
 	c.t.Helper()
-	master, slave, err := openTerminal()
+	master, slave, err := openTerminal(unix.O_NOCTTY)
 	check(c.t, err)
 	c.t.Cleanup(func() { master.Close(); slave.Close() })
 	return slave.Name()

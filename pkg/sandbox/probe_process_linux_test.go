@@ -259,7 +259,7 @@ func asked(answer syscall.Errno, call func([]string) error) func([]string) error
 // it for the terminal's own session (EPERM without the wall as well), so the terminal is a new
 // one, which becomes that of this process's session.
 func typeAhead([]string) error {
-	_, slave, err := openTerminal() // both stay open: the end of a terminal ends its session
+	_, slave, err := openTerminal(0) // both stay open: the end of a terminal ends its session
 	if err != nil {
 		return err
 	}
@@ -271,7 +271,8 @@ func typeAhead([]string) error {
 	return err
 }
 
-func openTerminal() (master, slave *os.File, err error) {
+// openTerminal makes a terminal. Without unix.O_NOCTTY in flags it becomes the session's.
+func openTerminal(flags int) (master, slave *os.File, err error) {
 	master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		return nil, nil, err
@@ -284,6 +285,6 @@ func openTerminal() (master, slave *os.File, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR, 0)
+	slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|flags, 0)
 	return master, slave, err
 }
