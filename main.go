@@ -3,14 +3,23 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/recibo-ci/recibo/pkg/command"
+	"github.com/recibo-ci/recibo/pkg/sandbox"
 )
 
 func main() {
+	if sandbox.IsChild(os.Args) {
+		sandbox.Child()
+	}
+	// The key is in this process's memory; nobody of the same user may look into it.
+	if err := sandbox.Harden(); err != nil {
+		fmt.Fprintln(os.Stderr, "warning:", err)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := command.Main(ctx, command.Process())
 	stop()

@@ -102,7 +102,7 @@ func explain(ctx context.Context, method string, err error) error {
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	hint := "run the job again; the files are still where they were written"
-	switch status := statusOf(err); status {
+	switch statusOf(err) {
 	case http.StatusNotFound, http.StatusNotImplemented:
 		// A server without the service, which its runners' environment does not show.
 		if method == "CreateArtifact" || method == "ListArtifacts" {

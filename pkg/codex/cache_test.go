@@ -36,7 +36,7 @@ func TestDamagedEntryIsInstalledAnew(t *testing.T) {
 			return errors.Join(os.Rename(path, path+".real"), os.Symlink(path+".real", path))
 		},
 		"package_file_changed": func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, packageFile), []byte(`{"pathDir":"/tmp/path"}`), 0o644)
+			return os.WriteFile(filepath.Join(dir, packageFile), []byte(`{"pathDir":"/tmp/path0"}`), 0o644)
 		},
 		"no_record":    func(dir string) error { return os.Remove(filepath.Join(dir, recordName)) },
 		"empty_record": func(dir string) error { return os.WriteFile(filepath.Join(dir, recordName), nil, 0o644) },

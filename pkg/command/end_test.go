@@ -166,6 +166,12 @@ func TestInPlaceWhereTheCheckoutIsTheTree(t *testing.T) {
 	b := newBench(t)
 	runGit(t, b.dir, "remote", "remove", "origin")
 	runGit(t, b.dir, "checkout", "-q", "--detach", fixtureHead)
+	// The agent's own user must be able to walk to the checkout, as it is on a runner.
+	for dir := b.dir; dir != os.TempDir(); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	m := b.ask(modeltest.CodeMode("pwd; git rev-parse --git-dir HEAD; git status --short; git diff --stat "+fixtureMergeBase+" HEAD | tail -1"), modeltest.Message(noFinding))
 	b.want(exitDone, "review", "--prompt-file="+promptV3)
 	seen := string(m.Requests()[1])

@@ -48,7 +48,12 @@ func commandLine(e codex.Event) string {
 	if e.Item.ExitCode != nil {
 		exit = fmt.Sprint(*e.Item.ExitCode)
 	}
-	return fmt.Sprintf("exit %s  %s", exit, oneLine(strings.TrimPrefix(strings.TrimPrefix(e.Item.Command, "/bin/bash -lc "), "/bin/bash -c ")))
+	// Codex wraps each command in its shell, whose path says nothing.
+	command := e.Item.Command
+	if _, inner, ok := strings.Cut(command, " -c "); ok && strings.HasSuffix(strings.Fields(command)[0], "sh") {
+		command = inner
+	}
+	return fmt.Sprintf("exit %s  %s", exit, oneLine(command))
 }
 
 // oneLine folds white space and bounds the length.

@@ -39,6 +39,8 @@ func inputs() []input {
 		{name: "codex-args", raw: true, text: "Extra arguments for `codex exec`, as a JSON array or shell words. What would undo sandbox, provider or output contract is refused."},
 		{name: "model", text: "Model to ask for. Default: Codex's."},
 		{name: "effort", text: "Reasoning effort to ask for. Default: Codex's."},
+		{name: "sandbox", def: "read-only", text: "What the jail lets the agent write: nothing (`read-only`), or with `workspace-write` its own copy of the tree."},
+		{name: "allow-unsandboxed", def: "false", text: "Go on where the jail cannot be had whole; the receipt says `jail: partial` or `none`."},
 		{name: "working-directory", text: "Where the agent works, relative to the repository's root."},
 		{name: "timeout", def: "20m", text: "Limit of the whole review, such as `90s` or `20m`."},
 		{name: "pull-request", text: "Number of the pull request, for `workflow_dispatch` and `schedule`."},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/recibo-ci/recibo/pkg/actions"
 	"github.com/recibo-ci/recibo/pkg/codex"
 	"github.com/recibo-ci/recibo/pkg/fault"
 	"github.com/recibo-ci/recibo/pkg/gateway"
@@ -14,24 +15,25 @@ import (
 
 // options are the inputs of a review, parsed once.
 type options struct {
-	prompt, promptFile     string
-	context                string
-	toolsFile              string
-	toolsNamed             bool
-	schema, schemaFile     string
-	key                    string
-	endpoint               gateway.Endpoint
-	codexVersion, codexBin string
-	codexArgs              []string
-	model, effort          string
-	workingDirectory       string
-	timeout                time.Duration
-	pullRequest            int
-	usageFile, outputFile  string
-	artifactsDir           string
-	wireFull               bool
-	token                  string
-	failOnSkip             bool
+	prompt, promptFile         string
+	context                    string
+	toolsFile                  string
+	toolsNamed                 bool
+	schema, schemaFile         string
+	key                        string
+	endpoint                   gateway.Endpoint
+	codexVersion, codexBin     string
+	codexArgs                  []string
+	model, effort              string
+	workingDirectory           string
+	timeout                    time.Duration
+	pullRequest                int
+	usageFile, outputFile      string
+	artifactsDir               string
+	wireFull                   bool
+	token                      string
+	failOnSkip                 bool
+	allowUnsandboxed, writable bool
 }
 
 // readOptions checks every input that can be checked without looking at the repository.
@@ -77,7 +79,15 @@ func (o *options) readChoices(v values) error {
 	if err != nil {
 		return err
 	}
-	o.context, o.failOnSkip, o.wireFull = context, skip == "fail", record == "full"
+	box, err := choice(v, "sandbox", "read-only", "workspace-write")
+	if err != nil {
+		return err
+	}
+	o.context, o.failOnSkip, o.wireFull, o.writable = context, skip == "fail", record == "full", box == "workspace-write"
+	o.allowUnsandboxed, err = actions.Bool(v.word("allow-unsandboxed"))
+	if err != nil {
+		return fault.New(fault.Request, "use true or false", "read input allow-unsandboxed: %w", err)
+	}
 	return nil
 }
 

@@ -51,12 +51,13 @@ func findRoot(start string) (string, error) {
 
 // keepDirs chooses where caches and run directories lie. Root uses the system's own directories,
 // because the agent's user must be able to walk to them, and a home directory is closed to it.
+// Others follow the XDG Base Directory Specification, or Apple's place for caches.
 func keepDirs(w World, euid int) (cache, state string) {
-	if dir := w.getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "recibo"), filepath.Join(dir, "recibo", "run")
-	}
 	if euid == 0 && runtime.GOOS == "linux" {
 		return "/var/cache/recibo", "/var/lib/recibo"
+	}
+	if dir := w.getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "recibo"), filepath.Join(dir, "recibo", "run")
 	}
 	home := w.getenv("HOME")
 	if home == "" {

@@ -31,6 +31,7 @@ type reviewing struct {
 	// gate is the gateway's configuration as far as it is known; its Upstream is the endpoint.
 	gate    gateway.Config
 	repo    *git.Repository
+	jail    *jail
 	subject subject
 	files   []diff.File
 	index   *diff.Index
@@ -111,8 +112,10 @@ func (r *reviewing) readInputs(context.Context) (err error) {
 	if r.facts, err = actions.ReadRun(r.world.getenv); err != nil {
 		return fault.New(fault.Request, fault.HintOf(err), "%w", err)
 	}
-	r.place, err = findPlace(r.world)
-	return err
+	if r.place, err = findPlace(r.world); err != nil {
+		return err
+	}
+	return r.checkJail()
 }
 
 // readGit asks git for what the receipt says about the checkout, before anything is written: our

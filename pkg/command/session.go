@@ -174,6 +174,7 @@ func (s *session) converse(ctx context.Context) error {
 	s.log.Group("Codex " + s.programs.Version)
 	err = s.timed(&s.receipt.TimingMS.Codex, func() error { return s.runBesideHashing(ctx, run) })
 	s.log.EndGroup()
+	s.jail.note(s.receipt)
 	if err == nil {
 		err = s.outcome(g)
 	}
@@ -219,10 +220,10 @@ func lastLine(s string) string {
 
 func (s *session) run() codex.Run {
 	return codex.Run{
-		Programs: s.programs, Home: s.home, Args: s.opt.codexArgs, Launch: codex.Direct,
+		Programs: s.programs, Home: s.home, Args: s.opt.codexArgs, Launch: s.jail.launch,
 		Config: codex.Config{Context: s.context, SkillsOff: s.tree.skills, Model: s.opt.model, Effort: s.opt.effort},
 		Dir:    filepath.Join(s.tree.dir, filepath.FromSlash(s.opt.workingDirectory)), Tree: s.tree.dir, GitDir: s.tree.gitDir,
-		Schema: s.guide.schema.Bytes(), Prompt: s.guide.prompt.Bytes(), Seen: s.follow(),
+		Schema: s.guide.schema.Bytes(), Prompt: s.guide.prompt.Bytes(), Seen: s.follow(), Writable: s.opt.writable,
 	}
 }
 

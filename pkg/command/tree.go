@@ -21,8 +21,6 @@ type tree struct {
 	dir string
 	// gitDir is the agent's repository where it does not lie in dir.
 	gitDir string
-	// objects are the directories that the agent's git reads objects from.
-	objects []string
 	// skills are names that must not load.
 	skills []string
 }
@@ -32,20 +30,31 @@ type tree struct {
 func (s *session) layTree(ctx context.Context) error {
 	head := s.subject.pull.Head.SHA
 	refs := map[string]string{"refs/recibo/base": s.subject.pull.Base.SHA, "refs/recibo/merge-base": s.subject.mergeBase}
-	inPlace, _, err := s.repo.IsTree(ctx, head, nil)
-	if err != nil {
-		return err
+	inPlace := false
+	if s.jail.canRead(s.repo.Top()) {
+		var err error
+		if inPlace, _, err = s.repo.IsTree(ctx, head, nil); err != nil {
+			return err
+		}
 	}
+	var laid git.Laid
+	var err error
 	if inPlace {
-		laid, err := s.repo.PrivateGitDir(ctx, git.LayOut{Rev: head, Dir: filepath.Join(s.home.Root, "git"), Refs: refs})
-		s.tree = tree{dir: s.repo.Top(), gitDir: laid.GitDir, objects: laid.Objects}
-		return err
+		laid, err = s.repo.PrivateGitDir(ctx, git.LayOut{Rev: head, Dir: filepath.Join(s.home.Root, "git"), Refs: refs})
+		s.tree = tree{dir: s.repo.Top(), gitDir: laid.GitDir}
+	} else {
+		laid, err = s.repo.LayOut(ctx, git.LayOut{Rev: head, Dir: filepath.Join(s.home.Root, "tree"), Refs: refs})
+		s.tree = tree{dir: laid.Dir}
 	}
-	laid, err := s.repo.LayOut(ctx, git.LayOut{Rev: head, Dir: filepath.Join(s.home.Root, "tree"), Refs: refs})
 	if err != nil {
 		return err
 	}
-	s.tree = tree{dir: laid.Dir, objects: laid.Objects}
+	if !s.jail.canRead(laid.Objects...) {
+		if err := s.repo.Own(ctx, &laid); err != nil {
+			return err
+		}
+	}
+	s.jail.more = append(s.jail.more, laid.Objects...)
 	s.warnAboutTree(laid)
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/recibo-ci/recibo/fixtures"
 	"github.com/recibo-ci/recibo/internal/modeltest"
 	"github.com/recibo-ci/recibo/pkg/receipt"
+	"github.com/recibo-ci/recibo/pkg/sandbox"
 )
 
 // Commits of the fixture, as fixtures/orders/build.sh makes them.
@@ -29,6 +30,14 @@ const (
 	promptV3 = ".github/codex/prompts/review.v3.md"
 	promptV4 = ".github/codex/prompts/review.v4.md"
 )
+
+// The jail starts this binary again.
+func TestMain(m *testing.M) {
+	if sandbox.IsChild(os.Args) {
+		sandbox.Child()
+	}
+	os.Exit(m.Run())
+}
 
 // bench is one call of recibo with a world of its own.
 type bench struct {
@@ -66,11 +75,10 @@ func newBench(t *testing.T) *bench {
 // plainEnviron is what every call needs: programs, and the cache that holds Codex.
 func plainEnviron(t *testing.T) map[string]string {
 	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
+	env := map[string]string{"HOME": t.TempDir()}
+	if cache, err := os.UserCacheDir(); err == nil {
+		env["XDG_CACHE_HOME"] = cache
 	}
-	env := map[string]string{"XDG_CACHE_HOME": cache, "HOME": t.TempDir()}
 	for _, name := range []string{"PATH", "NPM_CONFIG_REGISTRY", "npm_config_registry", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "NPM_CONFIG_USERCONFIG"} {
 		if v := os.Getenv(name); v != "" {
 			env[name] = v

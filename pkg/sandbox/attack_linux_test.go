@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -69,6 +70,9 @@ func (a attack) try(t *testing.T, l *lab) {
 	if got := state.Sockets.Denied[a.counted]; a.counted != "" && got == 0 {
 		t.Errorf("no denied socket of kind %q is counted: %+v", a.counted, state.Sockets)
 	}
+	if a.stoppedOutside(t, l) {
+		return
+	}
 	for i, wall := range walls {
 		others := slices.Delete(slices.Clone(walls), i, i+1)
 		if worked, _ := a.against(t, l, with(others, standing(a.aside))); worked {
@@ -78,6 +82,23 @@ func (a attack) try(t *testing.T, l *lab) {
 	if worked, _ := a.against(t, l, with(walls, standing(a.aside))); !worked {
 		t.Errorf("it does not work without %q either, so it shows nothing", walls)
 	}
+}
+
+// stoppedOutside reports whether the attack does not even work outside of every jail. That can only
+// be where the tests themselves run under a seccomp program, as in a container.
+func (a attack) stoppedOutside(t *testing.T, l *lab) bool {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	check(t, err)
+	if !strings.Contains(string(status), "\nSeccomp:\t2\n") {
+		return false
+	}
+	c := l.cell(t)
+	out, err := exec.Command(l.binary, append([]string{"probe"}, a.probe(c)...)...).CombinedOutput()
+	if err != nil {
+		t.Logf("the surroundings stop it too: %v, %s", err, out)
+	}
+	return err != nil
 }
 
 func (a attack) against(t *testing.T, l *lab, without []string) (bool, ExitState) {

@@ -63,7 +63,7 @@ func victim(a []string) error {
 		}
 	}
 	fmt.Println("ready")
-	select {}
+	return sleep()
 }
 
 // withoutLandlock does what Probe and Start would do under a kernel that has no Landlock.

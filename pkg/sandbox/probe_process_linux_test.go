@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -166,7 +167,7 @@ func hungryProbes() map[string]func([]string) error {
 			return nil
 		},
 		"daemon":  leaveDaemon,
-		"sleep":   func([]string) error { select {} },
+		"sleep":   func([]string) error { return sleep() },
 		"rewrite": rewrite,
 	}
 }
@@ -192,6 +193,13 @@ func leaveDaemon(a []string) error {
 		if _, err := os.Stat(a[0]); err == nil {
 			return nil
 		}
+	}
+}
+
+// sleep is for ever: what the runtime takes for a deadlock would end it.
+func sleep() error {
+	for {
+		time.Sleep(time.Hour)
 	}
 }
 
