@@ -26,6 +26,7 @@ FROM debian:bookworm-slim
 RUN apt-get update \
  && apt-get install -y --no-install-recommends ca-certificates git \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/* /usr/share/doc/* /usr/share/man/* /usr/share/locale/*
+COPY image/requirements.toml /etc/codex/requirements.toml
 COPY --from=registry /registry/default /etc/recibo/npm-registry
 COPY --from=build /opt/recibo/codex /opt/recibo/codex
 COPY --from=build /out/recibo /usr/local/bin/recibo

@@ -50,6 +50,8 @@ type Service struct {
 	sleep  func(context.Context, time.Duration) error
 	jitter func() float64
 	mask   func(string)
+	// block is how many bytes are sent at once.
+	block int
 }
 
 // Open returns the job's service, without asking it anything. The capability decides, not the
@@ -68,7 +70,7 @@ func Open(c Config) (*Service, error) {
 	return &Service{
 		origin: origin, backend: ids, token: func() string { return c.Token },
 		client: &http.Client{Transport: c.Transport, CheckRedirect: noRedirect},
-		now:    c.Now, sleep: c.Sleep, jitter: c.Jitter, mask: c.Mask,
+		now:    c.Now, sleep: c.Sleep, jitter: c.Jitter, mask: c.Mask, block: blockMax,
 	}, nil
 }
 

@@ -30,7 +30,7 @@ func (s *Service) send(ctx context.Context, to *url.URL, u Upload) (digest.SHA25
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	sent := &blob{service: s, to: to}
-	stage := newStager(blockMax, func(block []byte) error { return sent.put(ctx, block) })
+	stage := newStager(s.block, func(block []byte) error { return sent.put(ctx, block) })
 	hash := sha256.New()
 	if err := writeZip(io.MultiWriter(hash, stage), u); err != nil {
 		// What is on its way is of no use any more.

@@ -120,7 +120,7 @@ func explain(ctx context.Context, method string, err error) error {
 func (s *Service) signed(out answer, field string) (*url.URL, error) {
 	text, err := out.text(field)
 	if err != nil {
-		return nil, err
+		return nil, fault.New(fault.Remote, "run the job again", "%w", err)
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != s.origin.Scheme {

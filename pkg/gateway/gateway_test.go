@@ -80,19 +80,19 @@ func TestPassesBytesBothWays(t *testing.T) {
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	longer := strings.Replace(ask, `}]}]}`, `}]},{"type":"custom_tool_call","call_id":"c"}],"top_p":1}`, 1)
-	r := start(t, upstream(t, streams(reply), streams(reply)), func(c *Config) {
+	r := start(t, upstream(t, streams(reply), streams(reply), streams(reply)), func(c *Config) {
 		c.Inspect = func(n int, r *wire.Request) (bool, error) { return n == 1, nil }
 	})
-	for _, body := range []string{ask, longer} {
+	for _, body := range []string{ask, longer, longer} {
 		if status, answer, err := r.post("/responses", body); status != 200 || answer != reply || err != nil {
 			t.Fatalf("got %d, %q, %v", status, answer, err)
 		}
 	}
 	records := r.close()
-	if got, want := r.Usage(), (wire.Usage{Input: 200, Cached: 80, Output: 40, Reasoning: 10, Total: 240}); got != want {
+	if got, want := r.Usage(), (wire.Usage{Input: 300, Cached: 120, Output: 60, Reasoning: 15, Total: 360}); got != want {
 		t.Errorf("usage: got %+v, want %+v", got, want)
 	}
-	if r.Requests() != 2 || r.Strays() != 0 || r.Err() != nil {
+	if r.Requests() != 3 || r.Strays() != 0 || r.Err() != nil {
 		t.Errorf("requests %d, strays %d, err %v", r.Requests(), r.Strays(), r.Err())
 	}
 	usage := &wire.Usage{Input: 100, Cached: 40, Output: 20, Reasoning: 5, Total: 120}
@@ -106,6 +106,9 @@ func TestRecord(t *testing.T) {
 	second := records[1]
 	if second.N != 2 || second.PromptIntact || !cmp.Equal(second.Changed, []string{"top_p"}) || second.Request.Items != 2 {
 		t.Errorf("record 2: %+v", second)
+	}
+	if third := records[2]; third.N != 3 || third.Changed != nil {
+		t.Errorf("record 3, the same request again: %+v", third)
 	}
 }
 

@@ -44,8 +44,6 @@ func inbound(dst, src http.Header) {
 			named[http.CanonicalHeaderKey(strings.TrimSpace(name))] = true
 		}
 	}
-	// Without a value the server would guess one from the body.
-	dst["Content-Type"] = nil
 	for name, values := range src {
 		if !named[name] && !ofConnection(name) {
 			dst[name] = values

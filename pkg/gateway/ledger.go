@@ -67,7 +67,7 @@ func newRecorder(cfg Config) *recorder {
 // write appends x. A session with a gap would replay as something that never happened, so the
 // first exchange that cannot be kept ends it.
 func (r *recorder) write(x *exchange) {
-	if r == nil || r.err != nil || x.reply == nil {
+	if r == nil || x.reply == nil {
 		return
 	}
 	if r.open(x.rec.Request.Model); r.err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -13,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/recibo-ci/recibo/pkg/fault"
 	"github.com/recibo-ci/recibo/pkg/wire"
@@ -44,7 +46,9 @@ func TestKeyStaysInside(t *testing.T) {
 		{"content_type", func(w http.ResponseWriter, r *http.Request) {
 			says(200, r.Header.Get("Authorization"), "x")(w, r)
 		}},
-		{"redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://x.example/"+secret, 302) }},
+		{"redirect", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://x.example/"+secret, http.StatusFound)
+		}},
 		{"no_http", func(w http.ResponseWriter, r *http.Request) {
 			conn, buf, err := http.NewResponseController(w).Hijack()
 			if err != nil {
@@ -95,6 +99,31 @@ func TestKeyStaysInside(t *testing.T) {
 		})
 	}
 }
+
+// The key is found wherever it lies across the reads.
+func TestKeyAcrossReads(t *testing.T) {
+	t.Parallel()
+	before, text := "0123456789", "0123456789"+secret+"tail"
+	for cut := range len(text) {
+		for _, size := range []int{1, 2, 5, len(secret) - 1, len(secret), 1000} {
+			_, cancel := context.WithCancelCause(context.Background())
+			in := io.MultiReader(strings.NewReader(text[:cut]), strings.NewReader(text[cut:]))
+			b := &watched{ReadCloser: io.NopCloser(in), live: &live{key: secret, idle: time.Hour}, cancel: cancel, timer: time.NewTimer(time.Hour)}
+			got, err := io.ReadAll(struct{ io.Reader }{pieces{b, size}})
+			b.Close()
+			if !errors.Is(err, errEchoed) || strings.Contains(string(got), secret) || len(got) >= len(before)+len(secret) {
+				t.Fatalf("cut at %d, reads of %d: got %q, %v", cut, size, got, err)
+			}
+		}
+	}
+}
+
+type pieces struct {
+	io.Reader
+	size int
+}
+
+func (p pieces) Read(b []byte) (int, error) { return p.Reader.Read(b[:min(len(b), p.size)]) }
 
 func TestLiveRefusesKeys(t *testing.T) {
 	t.Parallel()

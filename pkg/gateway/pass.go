@@ -86,7 +86,8 @@ func (g *Gateway) pass(ctx context.Context, w http.ResponseWriter, res *http.Res
 // copy passes the body on, a flush for each read, and calls each behind every piece.
 func (g *Gateway) copy(w http.ResponseWriter, body io.Reader, m *meter, each func()) (readErr, writeErr error) {
 	control := http.NewResponseController(w)
-	// Codex waits for the headers with a limit of its own.
+	// Codex waits for the headers with a limit of its own. Sent before any of the body, they also
+	// get no content type that the server guessed.
 	if err := control.Flush(); err != nil {
 		return nil, err
 	}

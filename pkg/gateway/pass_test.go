@@ -52,7 +52,9 @@ func TestUpstreamFailures(t *testing.T) {
 		{"key_refused", says(401, "application/json", `{"error":{"message":"who"}}`), 401, false, `{"error":{"message":"who"}}`, "", "status 401: : who"},
 		{"overload", says(503, "text/html", "<h1>later</h1>"), 503, false, "<h1>later</h1>", "", "status 503: <h1>later</h1>"},
 		{"no_body", says(429, "", ""), 429, false, "", "", "status 429: no reason given"},
-		{"redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://evil.example/", 307) }, 502, false, "*status 307", "status 307", "status 307"},
+		{"redirect", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://evil.example/", http.StatusTemporaryRedirect)
+		}, 502, false, "*status 307", "status 307", "status 307"},
 		{"encoded", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			streams(reply)(w, r)
@@ -240,8 +242,10 @@ func TestClose(t *testing.T) {
 	if err := r.Close(ctx); err != nil {
 		t.Errorf("Close: %v", err)
 	}
+	r.mu.Lock()
+	records := r.records
+	r.mu.Unlock()
 	<-answers
-	records := r.close()
 	if len(records) != 2 || records[1].Failure != stoppedHere || records[1].Response != nil {
 		t.Errorf("records: %+v", records)
 	}
@@ -250,6 +254,23 @@ func TestClose(t *testing.T) {
 	}
 	if got := strings.Count(r.session.String(), "\n"); got != 2 {
 		t.Errorf("session has %d lines, want 2", got)
+	}
+}
+
+type closer struct {
+	http.RoundTripper
+	closed int
+}
+
+func (c *closer) CloseIdleConnections() { c.closed++ }
+
+func TestCloseEndsIdleConnections(t *testing.T) {
+	t.Parallel()
+	c := &closer{RoundTripper: upstream(t, streams(reply))}
+	r := start(t, c)
+	r.post("/responses", ask)
+	if r.close(); c.closed != 1 {
+		t.Errorf("closed %d times, want 1", c.closed)
 	}
 }
 

@@ -41,8 +41,9 @@ func compare(ctx context.Context, c comparison) (string, error) {
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
+			c := checker{top: w.top, h: newHash(w.format), buf: make([]byte, 64<<10)}
 			for e := range queue {
-				if err := w.check(e); err != nil {
+				if err := c.check(e); err != nil {
 					stop(err)
 				}
 			}
@@ -149,9 +150,16 @@ func (w *walk) submodule(at string, f fs.DirEntry) error {
 	return nil
 }
 
+// checker is one worker, with what it uses again for every file.
+type checker struct {
+	top string
+	h   hash.Hash
+	buf []byte
+}
+
 // check compares kind, mode and bytes of one file with its entry.
-func (w *walk) check(e Entry) error {
-	name := filepath.Join(w.top, e.Path)
+func (c checker) check(e Entry) error {
+	name := filepath.Join(c.top, e.Path)
 	info, err := os.Lstat(name)
 	if err != nil {
 		return err
@@ -159,7 +167,7 @@ func (w *walk) check(e Entry) error {
 	if got := modeOf(info.Mode()); got != e.Mode {
 		return differs(e.Path, fmt.Sprintf("has mode %s, not %s", got, e.Mode))
 	}
-	id, err := w.hash(name, info)
+	id, err := c.hash(name, info)
 	if err != nil {
 		return err
 	}
@@ -182,26 +190,27 @@ func modeOf(m fs.FileMode) Mode {
 }
 
 // hash is the object id: the digest of "blob SIZE", a NUL and the content.
-func (w *walk) hash(name string, info fs.FileInfo) (string, error) {
-	h := newHash(w.format)
+func (c checker) hash(name string, info fs.FileInfo) (string, error) {
+	c.h.Reset()
 	if info.Mode()&fs.ModeSymlink != 0 {
 		target, err := os.Readlink(name)
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(h, "blob %d\x00%s", len(target), target)
-		return hex.EncodeToString(h.Sum(nil)), nil
+		fmt.Fprintf(c.h, "blob %d\x00%s", len(target), target)
+		return hex.EncodeToString(c.h.Sum(nil)), nil
 	}
 	f, err := os.Open(name)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	fmt.Fprintf(h, "blob %d\x00", info.Size())
-	if _, err := io.Copy(h, f); err != nil {
+	fmt.Fprintf(c.h, "blob %d\x00", info.Size())
+	// Only a plain Reader is read through the buffer; a file would bring one of its own.
+	if _, err := io.CopyBuffer(c.h, struct{ io.Reader }{f}, c.buf); err != nil {
 		return "", err
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return hex.EncodeToString(c.h.Sum(nil)), nil
 }
 
 func newHash(format string) hash.Hash {

@@ -162,6 +162,24 @@ func TestParse_gives_back_what_was_printed(t *testing.T) {
 	}
 }
 
+func TestMarshal_is_UTF8_whatever_it_is_told(t *testing.T) {
+	t.Parallel()
+	r := refused()
+	r.PromptPath, r.Run.Warnings = "a\xffb", []string{"c\xc3"}
+	data, err := r.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{string(back.PromptPath), back.Run.Warnings[0]}
+	if diff := cmp.Diff([]string{"a\uFFFDb", "c\uFFFD"}, got); diff != "" {
+		t.Errorf("texts (-want +got):\n%s", diff)
+	}
+}
+
 func TestMarshal_names_what_was_not_checked(t *testing.T) {
 	t.Parallel()
 	r := refused()

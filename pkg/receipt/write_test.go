@@ -3,6 +3,7 @@ package receipt
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -69,7 +70,7 @@ func TestWrite_keeps_other_keys_and_replaces_its_own(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "usage.json")
 	old := `{"zeta":[1e400,9007199254740993,-0.10, "\u00e9\/\ud800", {"b":1,"a":{},"b":[]}],
-		"status":"completed","jail":{"level":"full","mine":1},"Status":"kept","alpha":"<&>", "zeta": null}`
+		"status":"completed","jail":{"level":"full","mine":1},"Status":"kept","alpha":"<&>", "zeta": null, "z\"\\":"\\\"{"}`
 	if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +82,7 @@ func TestWrite_keeps_other_keys_and_replaces_its_own(t *testing.T) {
 	want = strings.Replace(want, "{\n", "{\n  \"Status\": \"kept\",\n", 1)
 	want = strings.Replace(want, "  \"codex_sha\"", "  \"alpha\": \"<&>\",\n  \"codex_sha\"", 1)
 	want = strings.Replace(want, "  \"wire_tools_sha\": null\n}", `  "wire_tools_sha": null,
+  "z\"\\": "\\\"{",
   "zeta": [
     1e400,
     9007199254740993,
@@ -106,6 +108,26 @@ func TestWrite_keeps_other_keys_and_replaces_its_own(t *testing.T) {
 	}
 	if got, want := info.Mode().Perm(), fs.FileMode(0o600); got != want {
 		t.Errorf("permissions are %v, want %v: they were not to widen", got, want)
+	}
+}
+
+// TestPrint_keeps_the_order_of_equal_names takes more of them than sorting gets right by luck.
+func TestPrint_keeps_the_order_of_equal_names(t *testing.T) {
+	t.Parallel()
+	var in, want []string
+	for i := range 100 {
+		in = append(in, fmt.Sprintf(`"b": %d, "a": %d`, i, i))
+		want = append(want, fmt.Sprintf("  \"a\": %d", i))
+	}
+	for i := range 100 {
+		want = append(want, fmt.Sprintf("  \"b\": %d", i))
+	}
+	v, err := parseTree([]byte("{" + strings.Join(in, ",") + "}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("{\n"+strings.Join(want, ",\n")+"\n}\n", string(v.print())); diff != "" {
+		t.Errorf("printed (-want +got):\n%s", diff)
 	}
 }
 

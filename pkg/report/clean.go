@@ -17,11 +17,10 @@ const (
 	tell
 )
 
-// clean makes text show what it holds: valid UTF-8, lines that end in \n alone, and no character
+// clean makes text show what it holds: valid UTF-8 with U+FFFD for each byte that is not, lines that end in \n alone, and no character
 // that is invisible or turns the direction of others. Those are named in their place, a run of
 // them once, so that a finding about them still makes sense and nothing can hide in them.
 func clean(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	var b strings.Builder
 	var first rune

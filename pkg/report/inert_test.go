@@ -96,6 +96,8 @@ func TestInert_reads_well(t *testing.T) {
 		{"lone_backtick", "it`s", "it&#96;s", "it&#96;s"},
 		{"fence", "Do:\n```go\nif a < b {\n\tx()\n}\n```\nso.", "Do:\n\n```go\nif a < b {\n\tx()\n}\n```\n\nso.", "Do: `go if a < b { x() } ` so."},
 		{"fence_in_item", "- x\n  ```\n  a\n    b\n  ```", "\\- x\n\n```\na\n  b\n```", "\\- x `a b`"},
+		{"fence_on_one_line", "```x``` y\nz", "`x` y\\\nz", "`x` y z"},
+		{"hidden_at_the_end", "a\u202E", "a⟨U+202E⟩", "a⟨U+202E⟩"},
 		{"fence_tilde", "~~~\n```\n~~~", "````\n```\n````", "\\~\\~\\~ &#96;&#96;&#96; \\~\\~\\~"},
 		{"fence_with_words", "```go title=x\na\n```", "```go\na\n```", "`go title=x a `"},
 		{"fence_that_draws", "```mermaid\na\n```", "```\na\n```", "`mermaid a `"},

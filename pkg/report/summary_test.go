@@ -218,7 +218,7 @@ func TestPermalink(t *testing.T) {
 		"no_place":  {func(_ *receipt.Receipt, f *review.Finding) { f.Location.State = review.LocationPastEnd }, ""},
 		"no_server": {func(r *receipt.Receipt, _ *review.Finding) { r.Run.Server = "" }, ""},
 		"script":    {func(r *receipt.Receipt, _ *review.Finding) { r.Run.Server = "javascript://github.com/%0aalert(1)" }, ""},
-		"odd_host":  {func(r *receipt.Receipt, _ *review.Finding) { r.Run.Server = "https://a> b" }, ""},
+		"odd_host":  {func(r *receipt.Receipt, _ *review.Finding) { r.Run.Server = "https://a);b" }, ""},
 		"user":      {func(r *receipt.Receipt, _ *review.Finding) { r.Run.Server = "https://u:p@github.com" }, "https://github.com/o/r/blob/H/a%20b/c%23d.go#L3"},
 	} {
 		t.Run(name, func(t *testing.T) {

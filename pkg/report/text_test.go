@@ -68,8 +68,8 @@ func TestText_leaves_nothing_hidden(t *testing.T) {
 	r := live(t)
 	r.Run.Warnings = []string{"a\x1b]0;title\x07b\rc"}
 	v := &review.Review{Findings: []review.Finding{{Title: "x\x1b[2J", Body: "```\n\x1b[31m\u202E\n```"}}}
-	got := string(Text(r, v, Options{}))
-	for _, want := range []string{"- a⟨U+001B⟩]0;title⟨U+0007⟩b c\n", "1. unrated  x⟨U+001B⟩[2J\n", "       ⟨U+001B⟩[31m⟨U+202E⟩\n"} {
+	got := string(Text(r, v, Options{Next: []string{"less a\x1bb\nc"}}))
+	for _, want := range []string{"  $ less a⟨U+001B⟩b c\n", "- a⟨U+001B⟩]0;title⟨U+0007⟩b c\n", "1. unrated  x⟨U+001B⟩[2J\n", "       ⟨U+001B⟩[31m⟨U+202E⟩\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

@@ -68,6 +68,21 @@ type Policy struct {
 	Without []string
 }
 
+// SystemPaths returns what programs need of a Linux system to run at all, for Policy.Read: programs,
+// libraries, and configuration that holds no secret. A shell, git and ripgrep need no more.
+//
+// It leaves out /proc and /sys, which programs do without.
+func SystemPaths() []string {
+	return []string{
+		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
+		"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/locale.alias",
+		"/etc/localtime", "/etc/timezone", "/etc/os-release", "/etc/profile", "/etc/profile.d", "/etc/bash.bashrc",
+		"/etc/inputrc", "/etc/terminfo", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/host.conf",
+		"/etc/hosts", "/etc/resolv.conf", "/etc/gai.conf", "/etc/gitconfig", "/etc/gitattributes", "/etc/mime.types",
+		"/etc/ssl/certs", "/etc/ca-certificates",
+	}
+}
+
 // Limits bound what the program can use up. The zero value of each stands for its default.
 type Limits struct {
 	// Processes is how many processes and threads the jail's user can have; 1024 by default. It

@@ -74,9 +74,9 @@ func landlockABI() (int, error) {
 	case unix.ENOSYS:
 		return 0, fmt.Errorf("the kernel has no Landlock")
 	case unix.EOPNOTSUPP:
-		return 0, fmt.Errorf("Landlock is switched off in this kernel")
+		return 0, fmt.Errorf("the kernel has Landlock switched off")
 	default:
-		return 0, fmt.Errorf("Landlock cannot be asked for: %w", e)
+		return 0, fmt.Errorf("ask the kernel for Landlock: %w", e)
 	}
 }
 
@@ -104,7 +104,7 @@ func notifyAvailable() error {
 		return fmt.Errorf("kernel release %q: %w", strings.TrimSpace(release), err)
 	}
 	if major < 5 || major == 5 && minor < 14 {
-		return fmt.Errorf("Linux %d.%d is older than 5.14 and cannot hand sockets over", major, minor)
+		return fmt.Errorf("the kernel is Linux %d.%d, and hands sockets over from 5.14 on", major, minor)
 	}
 	return nil
 }

@@ -48,6 +48,20 @@ func TestProgramEnds(t *testing.T) {
 	}
 }
 
+// A login shell, git and the like work with SystemPaths, and do not say a word about what is closed.
+func TestSystemPathsAreEnough(t *testing.T) {
+	t.Parallel()
+	c := newLab(t).cell(t)
+	c.policy.Read = append(SystemPaths(), c.lab.tree)
+	c.policy.Limits.FileSizeBytes = 1 << 20
+	script := `set -e; cd "$HOME"; git init -q .; echo x >f; git add f
+git -c user.name=a -c user.email=a@b commit -qm first; git log --format=%s; cat <(echo piped); date >/dev/null`
+	state := c.run("/bin/bash", "-lc", script)
+	if got, want := c.stdout.String(), "first\npiped\n"; state.Code != 0 || got != want {
+		t.Errorf("code %d, output %q, want %q", state.Code, got, want)
+	}
+}
+
 func TestEnvironmentIsExact(t *testing.T) {
 	t.Parallel()
 	c := newLab(t).cell(t)

@@ -63,7 +63,7 @@ func (r *Report) landlock(f facts) {
 	}
 	r.Walls = append(r.Walls, wallFiles)
 	if f.abi < abiTruncate {
-		r.miss(wallFiles, fmt.Errorf("Landlock ABI %d does not know truncation", f.abi))
+		r.miss(wallFiles, fmt.Errorf("the kernel's Landlock, ABI %d, does not know truncation", f.abi))
 	}
 	if f.abi >= abiTCP {
 		r.Walls = append(r.Walls, wallTCP)
@@ -73,7 +73,7 @@ func (r *Report) landlock(f facts) {
 	} else if !r.has(wallUser) {
 		// A user of its own cannot signal us, and seccomp refuses unix sockets: there, the scope
 		// is a second wall. Here it would be the only one.
-		r.miss(wallScope, fmt.Errorf("Landlock ABI %d does not hold signals back", f.abi))
+		r.miss(wallScope, fmt.Errorf("the kernel's Landlock, ABI %d, does not hold signals back", f.abi))
 	}
 }
 

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -32,12 +33,15 @@ func serveAsWarden() (code int) {
 	}
 	program, err := w.start()
 	if err != nil {
+		if program != 0 {
+			_, left := adopt(program).end(killLimit)
+			err = errors.Join(err, left)
+		}
 		_ = w.tell.Encode(reply{Failure: err.Error(), Hint: w.hint()})
 		return 1
 	}
-	if err := w.tell.Encode(reply{}); err != nil {
-		return 1 // the caller is gone, and with this process the program
-	}
+	// Where this fails the caller is gone, which the watch sees too, and ends the program.
+	_ = w.tell.Encode(reply{})
 	state, err := w.watch(program)
 	r := reply{Exit: &state}
 	if err != nil {
@@ -74,7 +78,8 @@ func (w *warden) hint() string {
 	return "look whether the paths exist and can be read"
 }
 
-// start brings the program up behind its walls and returns its process id.
+// start brings the program up behind its walls and returns its process id, which with an error is
+// 0 where there is no process.
 func (w *warden) start() (program int, err error) {
 	if err := Harden(); err != nil {
 		return 0, err
@@ -82,8 +87,12 @@ func (w *warden) start() (program int, err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, fmt.Errorf("adopt what the program leaves: %w", err)
 	}
-	if dir, err := w.short(); err != nil || dir != "" {
-		return 0, firstOf(err, fmt.Errorf("less than %d bytes are free at %q", w.order.Policy.Limits.FreeBytes, dir))
+	dir, err := w.short()
+	if err != nil {
+		return 0, err
+	}
+	if dir != "" {
+		return 0, fmt.Errorf("less than %d bytes are free at %q", w.order.Policy.Limits.FreeBytes, dir)
 	}
 	if w.broker, err = newBroker(w.order.Policy.Gateway, w.order.Policy.MaxSockets, w.order.has(wallSocketCap)); err != nil {
 		return 0, err
@@ -103,19 +112,7 @@ func (w *warden) start() (program int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := w.letInputGo(); err != nil {
-		return 0, err
-	}
-	return process.Pid, w.instruct(above)
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return process.Pid, errors.Join(w.letInputGo(), w.instruct(above))
 }
 
 func (w *warden) short() (string, error) {
