@@ -1,6 +1,5 @@
 # recibo's targets. `make` alone explains them.
-STATICCHECK := honnef.co/go/tools/cmd/staticcheck@2026.1
-GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@latest
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 .PHONY: help test lint unit race fuzz bench generate tidy

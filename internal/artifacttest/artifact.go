@@ -17,6 +17,8 @@ type artifact struct {
 	// committed.
 	arrived, list []string
 	committed     bool
+	// idSize is the length of the ids in bytes, before they are encoded.
+	idSize int
 }
 
 // announce adds an artifact of a job.

@@ -334,7 +334,7 @@ var refusals = []struct {
 	{"block_ids_of_unequal_length", Options{}, func(c raw) reply {
 		to := c.create("a")
 		c.stage(to, "AAAA", "x")
-		return c.put(to, blockQuery("AAAAAAAA"), "x")
+		return c.put(to, blockQuery("AAA="), "x")
 	}, 400, "not as long"},
 	{"block_after_commit", Options{}, func(c raw) reply {
 		to := c.create("a")

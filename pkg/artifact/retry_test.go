@@ -197,7 +197,7 @@ func TestCancelled(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			go func() { <-reached; cancel(cause) }()
 			_, err := w.Upload(ctx, oneFile("a"))
-			if !errors.Is(err, cause) || fault.KindOf(err) != 0 || len(w.waits) != 0 {
+			if !errors.Is(err, cause) || fault.KindOf(err) != 0 || len(w.waits) != 0 || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v (kind %d) after waits %v, want the cause at once", err, fault.KindOf(err), w.waits)
 			}
 			w.holdsNoSecret(t, err)

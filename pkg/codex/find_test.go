@@ -74,11 +74,7 @@ func TestWithin(t *testing.T) {
 // in the user's cache, so that only the first run downloads.
 func TestFindPinned(t *testing.T) {
 	t.Parallel()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := Finder{CacheDir: filepath.Join(cache, "recibo", "codex"), Getenv: os.Getenv, Warn: func(s string) { t.Log(s) }}
+	f := Finder{CacheDir: realCache(t), Getenv: os.Getenv, Warn: func(s string) { t.Log(s) }}
 	p, err := f.Find(t.Context(), Want{Workspace: t.TempDir()})
 	if err != nil {
 		t.Fatalf("%v (hint: %s)", err, fault.HintOf(err))

@@ -163,6 +163,8 @@ func TestParseRefuses(t *testing.T) {
 		"new_with_old":     {strings.Replace(strings.Replace(top, "index "+idA, "new file mode 100644\nindex "+strings.Repeat("0", 40), 1), " 100644\n---", "\n---", 1), 4, "another file", ""},
 		"old_lines_in_new": {"diff --git a/x b/x\nnew file mode 100644\nindex " + strings.Repeat("0", 40) + ".." + idB + "\n--- /dev/null\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", 6, "added file cannot", ""},
 		"new_lines_in_old": {"diff --git a/x b/x\ndeleted file mode 100644\nindex " + idA + ".." + strings.Repeat("0", 40) + "\n--- a/x\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n", 6, "deleted file cannot", ""},
+		"empty_old_name":   {"diff --git a/x b/x\nnew file mode 100644\nindex " + strings.Repeat("0", 40) + ".." + idB + "\n--- a/\n+++ b/x\n@@ -0,0 +1 @@\n+b\n", 4, "another file", ""},
+		"name_with_tail":   {strings.Replace(top, "+++ b/x", "+++ b/x2", 1), 4, "another file", ""},
 		"no_id_for_new":    {"diff --git a/x b/x\nnew file mode 100644\nindex " + idA + ".." + idB + "\n", 3, "do not fit", ""},
 		"binary_no_block":  {"diff --git a/x b/x\nindex " + idA + ".." + idB + " 100644\nGIT binary patch\nx\n", 4, "a binary patch should", ""},
 		"binary_no_end":    {"diff --git a/x b/x\nindex " + idA + ".." + idB + " 100644\nGIT binary patch\nliteral 1\nx\n", 5, "no end", ""},

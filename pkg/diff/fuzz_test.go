@@ -20,6 +20,7 @@ func seeds(f *testing.F, add func(text string)) {
 		f.Fatalf("got %d seeds, want the corpus", n)
 	}
 	add(top + "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n")
+	add(top + "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n@@ -1,0 +2 @@\n+c\n")
 	add(top + "@@ -0,0 +1,2 @@\n+a\n+b\n@@ -5,2 +7 @@ f\n \n-\n")
 	add("diff --git a/x b/x\nindex " + idA + ".." + idB + " 100644\nGIT binary patch\nliteral 1\nIcmZ\n\ndelta 0\nx\n\n")
 }

@@ -19,12 +19,14 @@ func Child() {
 	// Walls hold for the thread that puts them up and for what it starts or becomes.
 	runtime.LockOSThread()
 	if os.Args[1] == argWarden {
-		os.Exit(serveAsWarden())
+		// Not os.Exit: nothing is left to be flushed, and in a binary built with -race it sleeps for
+		// a second, which every jail would take longer.
+		syscall.Exit(serveAsWarden())
 	}
 	err := become()
 	// Whatever reads this sees the stream end without a word when the program has begun.
 	_, _ = io.WriteString(os.NewFile(controlFD, "warden"), err.Error())
-	os.Exit(1)
+	syscall.Exit(1)
 }
 
 // become puts up the walls and turns into the program. It returns only to say why it could not.

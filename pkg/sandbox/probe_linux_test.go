@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -28,15 +29,18 @@ func TestKernelAgrees(t *testing.T) {
 	t.Parallel()
 	c := newLab(t).cell(t)
 	c.policy.Read = append(c.policy.Read, "/proc")
-	c.run("/bin/cat", "/proc/self/status")
+	c.run("/bin/cat", "/proc/self/status", "/proc/self/oom_score_adj")
 	got := map[string]string{}
+	if !strings.HasSuffix(c.stdout.String(), "\n1000\n") {
+		t.Errorf("the program does not go first when memory runs out: %q", c.stdout.String())
+	}
 	for line := range strings.Lines(c.stdout.String()) {
 		key, value, _ := strings.Cut(line, ":")
 		got[key] = strings.Join(strings.Fields(value), " ")
 	}
 	id := strings.TrimSpace(strings.Repeat(strconv.Itoa(c.uid)+" ", 4))
 	want := map[string]string{
-		"NoNewPrivs": "1", "Seccomp": "2",
+		"NoNewPrivs": "1", "Seccomp": "2", "Umask": "0077",
 		"CapInh": "0000000000000000", "CapPrm": "0000000000000000", "CapEff": "0000000000000000", "CapAmb": "0000000000000000",
 	}
 	if Probe().has(wallUser) {
@@ -106,6 +110,35 @@ func TestKernelWithoutLandlock(t *testing.T) {
 	out, err := exec.Command(l.binary, "probe", "without_landlock", "/usr").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// A kernel with an older Landlock is asked for what that one knows.
+func TestOlderLandlock(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	newest := ask()
+	if newest.abi == 0 {
+		t.Fatalf("there is no Landlock to try: %v", newest.landlock)
+	}
+	for abi := 1; abi <= newest.abi; abi++ {
+		t.Run(strconv.Itoa(abi), func(t *testing.T) {
+			t.Parallel()
+			for probe, want := range map[string]bool{"append": false, "truncate": abi < abiTruncate, "remove": false} {
+				older := newest
+				older.abi = abi
+				c := l.cell(t)
+				p, err := start(t.Context(), assess(older), c.policy, Command{
+					Path: l.binary, Args: []string{"probe", probe, filepath.Join(c.open, "file")}, Dir: "/", Stdout: &c.stdout,
+				})
+				check(t, err)
+				state, err := p.Wait()
+				check(t, err)
+				if worked := state.Code == probeWorked; worked != want {
+					t.Errorf("%s works: %t, want %t; %+v, %s", probe, worked, want, state, c.stdout.String())
+				}
+			}
+		})
 	}
 }
 

@@ -102,6 +102,31 @@ func TestInputIsLeft(t *testing.T) {
 	}
 }
 
+// Whoever writes the input learns at once that nobody reads it any more.
+func TestInputIsHeldByTheProgramAlone(t *testing.T) {
+	t.Parallel()
+	c := newLab(t).cell(t)
+	input, to, err := os.Pipe()
+	check(t, err)
+	defer to.Close()
+	from, output, err := os.Pipe()
+	check(t, err)
+	defer from.Close()
+	p, err := Start(t.Context(), c.policy, Command{
+		Path: "/bin/sh", Args: []string{"-c", "exec <&-; echo closed; exec sleep 600"}, Dir: "/", Stdin: input, Stdout: output,
+	})
+	check(t, err)
+	check(t, errors.Join(input.Close(), output.Close()))
+	line, err := bufio.NewReader(from).ReadString('\n')
+	if err != nil || line != "closed\n" {
+		t.Fatalf("the program says %q, %v", line, err)
+	}
+	if _, err := to.Write([]byte("x")); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("writing gives %v, want %v", err, syscall.EPIPE)
+	}
+	check(t, p.Kill())
+}
+
 func TestStartRefuses(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -174,6 +199,11 @@ func TestNothingSecretInArguments(t *testing.T) {
 				t.Errorf("the secret is in the warden's %s", file)
 			}
 		}
+	}
+	limits, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.warden.Process.Pid), "limits"))
+	check(t, err)
+	if !strings.Contains(strings.Join(strings.Fields(string(limits)), " "), "Max core file size 0 0 ") {
+		t.Errorf("the warden is not hardened:\n%s", limits)
 	}
 	if seen != 1 {
 		t.Errorf("the warden is seen %d times", seen)

@@ -114,7 +114,7 @@ func (s *splitter) fragment(p []byte) {
 		return
 	}
 	s.dataStarts(value, false)
-	if s.peeked && (s.cur.skipped || s.cur.large || len(s.held)+len(value) > s.limit) {
+	if s.cur.skipped || s.cur.large || len(s.held)+len(value) > s.limit {
 		s.cur.large = !s.cur.skipped
 		s.drop()
 	}

@@ -154,6 +154,7 @@ func TestParseRefuses(t *testing.T) {
 		{"model_is_a_number", `{"model":5}`, `"model" is not a string`},
 		{"store_is_a_string", `{"store":"false"}`, "neither true nor false"},
 		{"tools_is_an_object", `{"tools":{}}`, "not a list"},
+		{"tools_of_a_function", `{"tools":[{"type":"function","tools":{}}]}`, "not a list"},
 		{"tool_is_a_string", `{"tools":["x"]}`, "not an object"},
 		{"input_is_a_number", `{"input":1}`, "neither a list"},
 		{"item_is_a_string", `{"input":["x"]}`, "item 0"},
@@ -165,6 +166,7 @@ func TestParseRefuses(t *testing.T) {
 		{"bare_dot", `{"n":1.}`, "digit"},
 		{"trailing_comma", `{"n":1,}`, "key"},
 		{"unknown_escape", `{"n":"\x"}`, "escape"},
+		{"wrong_escape", `{"n":"\u00G0"}`, "hex"},
 		{"short_escape", `{"n":"\u12"}`, "hex"},
 		{"cut", `{"n":"`, "without an end"},
 		{"deep", `{"n":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, "deeper"},
@@ -177,6 +179,24 @@ func TestParseRefuses(t *testing.T) {
 				t.Errorf("got %v, %v; want an error with %q", r, err, tt.want)
 			}
 		})
+	}
+}
+
+// Eight bytes are looked at together: each must be told from each, wherever it stands.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for special := range 256 {
+		for at := range 20 {
+			text := []byte("aZ \x7f\x80\xff!#[]~ aZ \x7f\x80\xff!#")
+			text[at] = byte(special)
+			want := len(text)
+			if special < 0x20 || special == '"' || special == '\\' {
+				want = at
+			}
+			if got := plain(text); got != want {
+				t.Fatalf("byte %#x at %d: got %d, want %d", special, at, got, want)
+			}
+		}
 	}
 }
 
