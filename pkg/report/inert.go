@@ -131,8 +131,6 @@ func isCommand(line string) bool {
 	return len(line) > 1 && (line[0] == '/' || line[0] == '@') && isLetter(line[1])
 }
 
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-
 func longestRun(s string, c byte) int {
 	longest, run := 0, 0
 	for i := range len(s) {

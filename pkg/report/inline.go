@@ -6,17 +6,7 @@ import (
 	"strings"
 )
 
-// Patterns that GitHub's renderer, or one of the filters after it, gives a meaning. The filters
-// work on the text that a reader sees, so that escaping helps against none of them, and leave
-// code alone. Repetitions that need something after them are bounded: without that, each search
-// could look at the whole rest of the text.
 var (
-	special = regexp.MustCompile("(?i)`+" +
-		`|[a-z][a-z0-9+.-]{0,30}://[^\s<>"` + "`" + `|]*` + // links, in any scheme
-		`|www\.[^\s<>"` + "`" + `|]*` +
-		`|[a-z0-9._%+-]{0,64}@[a-z0-9_-][a-z0-9._/-]*` + // mentions, mail addresses, commits
-		`|#[0-9]+|GH-[0-9]+` + // issues
-		`|\$+[^\s` + "`" + `|$]*`) // mathematics
 	linkable  = regexp.MustCompile(`^https://([a-z0-9.-]+(?::[0-9]{1,5})?)(/[A-Za-z0-9._~/?=&,;#%+-]*)?$`)
 	reference = regexp.MustCompile(`(?i)/(issues|pull|pulls|discussions)(/|$)`)
 	numbered  = regexp.MustCompile(`^[0-9]{1,9}[.)](?:[ \t]|$)`)
@@ -70,12 +60,11 @@ func (r runs) closer(n, at int) int {
 // add writes text. Without closers it has no code spans of its own.
 func (w *writer) add(text string, closers runs) {
 	for at := 0; at < len(text); {
-		found := special.FindStringIndex(text[at:])
-		if found == nil {
+		start, end := find(text, at)
+		if start < 0 {
 			w.plain(text[at:])
 			return
 		}
-		start, end := at+found[0], at+found[1]
 		w.plain(text[at:start])
 		switch match := text[start:end]; {
 		case match[0] != '`':

@@ -13,27 +13,27 @@ const (
 type form int
 
 const (
-	anything form = iota
-	text
-	flag
-	list        // any array
-	values      // an array with something in it
-	names       // an array of different strings
-	types       // a type's name or an array of them
-	count       // a whole number from 0
-	number      // any number
-	positive    // a number above 0
-	expression  // a regular expression
-	format      // the name of a format
-	reference   // "#/…"
-	schema      // one schema
-	schemaMap   // schemas by name
-	patternMap  // schemas by regular expression
-	schemaList  // an array of schemas with something in it
-	schemaOrSet // one schema or an array of them
-	openness    // one schema or, in every draft, a boolean
-	dependency  // by name, a schema or an array of names
-	oldLimit    // draft 4: a boolean that makes a limit exclusive
+	anyForm form = iota
+	textForm
+	flagForm
+	listForm       // any array
+	valuesForm     // an array with something in it
+	namesForm      // an array of different strings
+	typesForm      // a type's name or an array of them
+	countForm      // a whole number from 0
+	numberForm     // any number
+	positiveForm   // a number above 0
+	patternForm    // a regular expression
+	formatForm     // the name of a format
+	refForm        // "#/…"
+	schemaForm     // one schema
+	schemaMapForm  // schemas by name
+	patternMapForm // schemas by regular expression
+	schemaListForm // an array of schemas with something in it
+	itemsForm      // one schema or an array of them
+	openForm       // one schema or, in every draft, a boolean
+	dependencyForm // by name, a schema or an array of names
+	limitForm      // draft 4: a boolean that makes a limit exclusive
 )
 
 // keyword is a word of JSON Schema, in the drafts from one up to another.
@@ -50,54 +50,54 @@ type keyword struct {
 // is what the validator would pass over in silence.
 func keywords() []keyword {
 	return []keyword{
-		{word: "$schema", form: text, from: draft4, to: draft7, note: true},
-		{word: "id", form: text, from: draft4, to: draft4, note: true},
-		{word: "$id", form: text, from: draft6, to: draft7, note: true},
-		{word: "$comment", form: text, from: draft4, to: draft7, note: true},
-		{word: "title", form: text, from: draft4, to: draft7, note: true},
-		{word: "description", form: text, from: draft4, to: draft7, note: true},
-		{word: "default", form: anything, from: draft4, to: draft7, note: true},
-		{word: "examples", form: list, from: draft6, to: draft7, note: true},
-		{word: "readOnly", form: flag, from: draft4, to: draft7, note: true},
-		{word: "writeOnly", form: flag, from: draft4, to: draft7, note: true},
-		{word: "$ref", form: reference, from: draft4, to: draft7},
-		{word: "definitions", form: schemaMap, from: draft4, to: draft7},
-		{word: "$defs", form: schemaMap, from: draft4, to: draft7},
-		{word: "type", form: types, from: draft4, to: draft7},
-		{word: "enum", form: values, from: draft4, to: draft7},
-		{word: "const", form: anything, from: draft6, to: draft7},
-		{word: "multipleOf", form: positive, from: draft4, to: draft7},
-		{word: "minimum", form: number, from: draft4, to: draft7},
-		{word: "maximum", form: number, from: draft4, to: draft7},
-		{word: "exclusiveMinimum", form: oldLimit, from: draft4, to: draft4},
-		{word: "exclusiveMaximum", form: oldLimit, from: draft4, to: draft4},
-		{word: "exclusiveMinimum", form: number, from: draft6, to: draft7},
-		{word: "exclusiveMaximum", form: number, from: draft6, to: draft7},
-		{word: "minLength", form: count, from: draft4, to: draft7},
-		{word: "maxLength", form: count, from: draft4, to: draft7},
-		{word: "pattern", form: expression, from: draft4, to: draft7},
-		{word: "format", form: format, from: draft4, to: draft7},
-		{word: "items", form: schemaOrSet, from: draft4, to: draft7},
-		{word: "additionalItems", form: openness, from: draft4, to: draft7},
-		{word: "contains", form: schema, from: draft6, to: draft7},
-		{word: "minItems", form: count, from: draft4, to: draft7},
-		{word: "maxItems", form: count, from: draft4, to: draft7},
-		{word: "uniqueItems", form: flag, from: draft4, to: draft7},
-		{word: "properties", form: schemaMap, from: draft4, to: draft7},
-		{word: "patternProperties", form: patternMap, from: draft4, to: draft7},
-		{word: "additionalProperties", form: openness, from: draft4, to: draft7},
-		{word: "propertyNames", form: schema, from: draft6, to: draft7},
-		{word: "required", form: names, from: draft4, to: draft7},
-		{word: "minProperties", form: count, from: draft4, to: draft7},
-		{word: "maxProperties", form: count, from: draft4, to: draft7},
-		{word: "dependencies", form: dependency, from: draft4, to: draft7},
-		{word: "allOf", form: schemaList, from: draft4, to: draft7},
-		{word: "anyOf", form: schemaList, from: draft4, to: draft7},
-		{word: "oneOf", form: schemaList, from: draft4, to: draft7},
-		{word: "not", form: schema, from: draft4, to: draft7},
-		{word: "if", form: schema, from: draft7, to: draft7},
-		{word: "then", form: schema, from: draft7, to: draft7},
-		{word: "else", form: schema, from: draft7, to: draft7},
+		{word: "$schema", form: textForm, from: draft4, to: draft7, note: true},
+		{word: "id", form: textForm, from: draft4, to: draft4, note: true},
+		{word: "$id", form: textForm, from: draft6, to: draft7, note: true},
+		{word: "$comment", form: textForm, from: draft4, to: draft7, note: true},
+		{word: "title", form: textForm, from: draft4, to: draft7, note: true},
+		{word: "description", form: textForm, from: draft4, to: draft7, note: true},
+		{word: "default", form: anyForm, from: draft4, to: draft7, note: true},
+		{word: "examples", form: listForm, from: draft6, to: draft7, note: true},
+		{word: "readOnly", form: flagForm, from: draft4, to: draft7, note: true},
+		{word: "writeOnly", form: flagForm, from: draft4, to: draft7, note: true},
+		{word: "$ref", form: refForm, from: draft4, to: draft7},
+		{word: "definitions", form: schemaMapForm, from: draft4, to: draft7},
+		{word: "$defs", form: schemaMapForm, from: draft4, to: draft7},
+		{word: "type", form: typesForm, from: draft4, to: draft7},
+		{word: "enum", form: valuesForm, from: draft4, to: draft7},
+		{word: "const", form: anyForm, from: draft6, to: draft7},
+		{word: "multipleOf", form: positiveForm, from: draft4, to: draft7},
+		{word: "minimum", form: numberForm, from: draft4, to: draft7},
+		{word: "maximum", form: numberForm, from: draft4, to: draft7},
+		{word: "exclusiveMinimum", form: limitForm, from: draft4, to: draft4},
+		{word: "exclusiveMaximum", form: limitForm, from: draft4, to: draft4},
+		{word: "exclusiveMinimum", form: numberForm, from: draft6, to: draft7},
+		{word: "exclusiveMaximum", form: numberForm, from: draft6, to: draft7},
+		{word: "minLength", form: countForm, from: draft4, to: draft7},
+		{word: "maxLength", form: countForm, from: draft4, to: draft7},
+		{word: "pattern", form: patternForm, from: draft4, to: draft7},
+		{word: "format", form: formatForm, from: draft4, to: draft7},
+		{word: "items", form: itemsForm, from: draft4, to: draft7},
+		{word: "additionalItems", form: openForm, from: draft4, to: draft7},
+		{word: "contains", form: schemaForm, from: draft6, to: draft7},
+		{word: "minItems", form: countForm, from: draft4, to: draft7},
+		{word: "maxItems", form: countForm, from: draft4, to: draft7},
+		{word: "uniqueItems", form: flagForm, from: draft4, to: draft7},
+		{word: "properties", form: schemaMapForm, from: draft4, to: draft7},
+		{word: "patternProperties", form: patternMapForm, from: draft4, to: draft7},
+		{word: "additionalProperties", form: openForm, from: draft4, to: draft7},
+		{word: "propertyNames", form: schemaForm, from: draft6, to: draft7},
+		{word: "required", form: namesForm, from: draft4, to: draft7},
+		{word: "minProperties", form: countForm, from: draft4, to: draft7},
+		{word: "maxProperties", form: countForm, from: draft4, to: draft7},
+		{word: "dependencies", form: dependencyForm, from: draft4, to: draft7},
+		{word: "allOf", form: schemaListForm, from: draft4, to: draft7},
+		{word: "anyOf", form: schemaListForm, from: draft4, to: draft7},
+		{word: "oneOf", form: schemaListForm, from: draft4, to: draft7},
+		{word: "not", form: schemaForm, from: draft4, to: draft7},
+		{word: "if", form: schemaForm, from: draft7, to: draft7},
+		{word: "then", form: schemaForm, from: draft7, to: draft7},
+		{word: "else", form: schemaForm, from: draft7, to: draft7},
 	}
 }
 

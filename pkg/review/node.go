@@ -134,7 +134,7 @@ func (r *schemaReader) suggestion(word string) string {
 func (r *schemaReader) together(n *node, path []string) error {
 	if _, ok := n.words["$ref"]; ok {
 		for _, word := range slices.Sorted(maps.Keys(n.words)) {
-			if k := r.words[word]; !k.note && k.form != schemaMap && word != "$ref" || word == "properties" {
+			if k := r.words[word]; !k.note && k.form != schemaMapForm && word != "$ref" || word == "properties" {
 				return refuse(path, "move it into what $ref names", "%q beside $ref would not be checked", word)
 			}
 		}
@@ -151,28 +151,28 @@ func (r *schemaReader) together(n *node, path []string) error {
 // takes returns how a keyword is read that holds schemas or leaves something in its node.
 func (r *schemaReader) takes(f form) (func(n *node, v any, path []string) error, bool) {
 	switch f {
-	case schema, openness:
+	case schemaForm, openForm:
 		return func(n *node, v any, path []string) error {
-			if b, ok := v.(bool); ok && f == openness && r.draft == draft4 {
+			if b, ok := v.(bool); ok && f == openForm && r.draft == draft4 {
 				n.kids = append(n.kids, &node{place: only(n, path), never: !b})
 				return nil
 			}
 			return r.kid(n, v, only(n, path), path)
 		}, true
-	case schemaMap, patternMap:
-		return r.byName(f == patternMap), true
-	case schemaList:
+	case schemaMapForm, patternMapForm:
+		return r.byName(f == patternMapForm), true
+	case schemaListForm:
 		return r.inOrder, true
-	case schemaOrSet:
+	case itemsForm:
 		return func(n *node, v any, path []string) error {
 			if set, ok := v.([]any); ok && len(set) > 0 {
 				return r.inOrder(n, v, path)
 			}
 			return r.kid(n, v, only(n, path), path)
 		}, true
-	case dependency:
+	case dependencyForm:
 		return r.dependencies, true
-	case expression:
+	case patternForm:
 		return func(n *node, v any, path []string) error {
 			steps, err := r.expression(v, path)
 			n.steps += steps
@@ -244,7 +244,7 @@ func (r *schemaReader) dependencies(n *node, v any, path []string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if _, ok := m[name].([]any); ok {
-			if err := r.plain(names, m[name], append(slices.Clip(path), name)); err != nil {
+			if err := r.plain(namesForm, m[name], append(slices.Clip(path), name)); err != nil {
 				return err
 			}
 			continue

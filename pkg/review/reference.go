@@ -102,9 +102,9 @@ func (r *schemaReader) bare(n *node) any {
 	for word, v := range n.words {
 		switch k := r.words[word]; {
 		case k.note:
-		case k.form == schemaMap || k.form == patternMap || k.form == dependency:
+		case k.form == schemaMapForm || k.form == patternMapForm || k.form == dependencyForm:
 			out[word] = maps.Clone(v.(map[string]any))
-		case k.form == schemaList || k.form == schemaOrSet && n.isTuple():
+		case k.form == schemaListForm || k.form == itemsForm && n.isTuple():
 			out[word] = slices.Clone(v.([]any))
 		default:
 			out[word] = v
@@ -113,9 +113,9 @@ func (r *schemaReader) bare(n *node) any {
 	for _, k := range n.kids {
 		copied := r.bare(k)
 		switch form := r.words[k.word].form; {
-		case form == schemaMap || form == patternMap || form == dependency:
+		case form == schemaMapForm || form == patternMapForm || form == dependencyForm:
 			out[k.word].(map[string]any)[k.name] = copied
-		case form == schemaList || form == schemaOrSet && n.isTuple():
+		case form == schemaListForm || form == itemsForm && n.isTuple():
 			i, _ := strconv.Atoi(k.name)
 			out[k.word].([]any)[i] = copied
 		default:

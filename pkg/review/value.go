@@ -13,35 +13,35 @@ import (
 func (r *schemaReader) plain(f form, v any, path []string) error {
 	var want string
 	switch f {
-	case text:
+	case textForm:
 		_, ok := v.(string)
 		want = unless(ok, "a string")
-	case flag, oldLimit:
+	case flagForm, limitForm:
 		_, ok := v.(bool)
 		want = unless(ok, "true or false")
-	case list:
+	case listForm:
 		_, ok := v.([]any)
 		want = unless(ok, "an array")
-	case values:
+	case valuesForm:
 		all, ok := v.([]any)
 		r.named += len(all)
 		want = unless(ok && len(all) > 0, "an array with something in it")
-	case names:
+	case namesForm:
 		want = r.names(v)
-	case types:
+	case typesForm:
 		want = typeNames(v)
-	case count:
+	case countForm:
 		n, ok := v.(json.Number)
 		i, err := strconv.Atoi(string(n))
 		want = unless(ok && err == nil && i >= 0, "a whole number from 0")
-	case number, positive:
+	case numberForm, positiveForm:
 		n, ok := v.(json.Number)
 		value, parsed := new(big.Rat).SetString(string(n))
-		want = unless(ok && parsed && (f == number || value.Sign() > 0), "a number (above 0 for multipleOf)")
-	case format:
+		want = unless(ok && parsed && (f == numberForm || value.Sign() > 0), "a number (above 0 for multipleOf)")
+	case formatForm:
 		name, ok := v.(string)
 		want = unless(ok && slices.Contains(formats(), name), "one of the formats that can be checked: "+strings.Join(formats(), ", "))
-	case reference:
+	case refForm:
 		return referenceForm(v, path)
 	}
 	if want != "" {

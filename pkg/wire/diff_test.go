@@ -25,7 +25,7 @@ func TestDiff(t *testing.T) {
 		{"reasoning", `"all_turns"`, `"last_turn"`, []string{"reasoning"}},
 		{"verbosity", `"verbosity":"low"`, `"verbosity":"high"`, []string{"text"}},
 		{"sandbox", `read-only\"}`, `danger\"}`, []string{"sandbox"}},
-		{"cwd", `<cwd>/work/repo`, `<cwd>/work`, []string{"cwd", "prefix"}},
+		{"cwd", `<cwd>/srv/repo`, `<cwd>/srv`, []string{"cwd", "prefix"}},
 		{"prompt", `Review it, please`, `Review it please`, []string{"prefix"}},
 		{"item_gone", `{"type":"message","id":"msg_1","role":"developer","content":[{"type":"input_text","text":"You are an agent."}]},`, ``, []string{"prefix"}},
 		{"known_field", `"tool_choice":"auto"`, `"tool_choice":"required"`, []string{"tool_choice"}},

@@ -39,7 +39,7 @@ func TestParseCodeMode(t *testing.T) {
 		t.Errorf("store %v, stream %v, background %v", r.Store, r.Stream, r.Background)
 	}
 	got := []string{r.Model, r.Effort, r.Kind, r.Sandbox, r.CWD, r.Instructions}
-	want := []string{"gpt-6.2-sol", "low", "turn", "read-only", "/work/repo", ""}
+	want := []string{"gpt-6.2-sol", "low", "turn", "read-only", "/srv/repo", ""}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
 	}
@@ -82,7 +82,7 @@ func TestDigests(t *testing.T) {
 	t.Parallel()
 	code, classic := parsed(t, string(file(t, "code_mode_1.json"))), parsed(t, string(file(t, "classic.json")))
 	for _, tt := range []struct{ name, got, want string }{
-		{"body", code.SHA().String(), "a18fc5b3853b92edb1570f11ef9bc6ea867d6afd60df21f4a24318b5aebed0a1"},
+		{"body", code.SHA().String(), "93f57605c4d5debf99970fcb5406c72a858fe90818db334378c8156ffa484b53"},
 		{"code_mode_tools", code.ToolsSHA().String(), "5ac19a112a664222487a7f41095f62b9452f4e92dc90a9bc3f3d7cb71fdb0f03"},
 		{"classic_tools", classic.ToolsSHA().String(), "6fc985fc935128d3dc96ee549c63b8b0ca14b705465c27bf53cc4f081be6e843"},
 		{"schema", code.SchemaSHA().String(), "4528a3c79c4aaee242a31e586366657f8e9a3f11cc8d2cb040d9bf61ab1bbb63"},
