@@ -2,7 +2,7 @@
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-.PHONY: help test lint unit race fuzz bench generate tidy
+.PHONY: help test lint unit race fuzz bench image image-test generate tidy
 
 help: ## explain the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -12,6 +12,7 @@ test: lint race ## all that a change must pass: lint, then every test with the r
 lint: ## formatting, vet, staticcheck, generated parts, workflows
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	go vet ./...
+	go vet -tags docker ./internal/e2e
 	GOOS=darwin GOARCH=arm64 go vet ./...
 	GOOS=linux GOARCH=arm64 go vet ./...
 	go run $(STATICCHECK) ./...
@@ -30,6 +31,13 @@ fuzz: ## a minute for each fuzz target
 
 bench: ## benchmarks; ratios within one run are what counts
 	go test -run '^$$' -bench . -benchmem ./...
+
+image: ## build the action's image as recibo:e2e
+	DOCKER_BUILDKIT=0 docker build --network host -t recibo:e2e \
+	  --build-arg NPM_CONFIG_REGISTRY="$$(npm config get registry)" --build-arg GOPROXY="$$(go env GOPROXY)" .
+
+image-test: image ## try the image as a runner would start it (needs Docker)
+	go test -tags docker -timeout 20m ./internal/e2e
 
 generate: ## write the generated parts of action.yml and README.md
 	go run ./internal/generate

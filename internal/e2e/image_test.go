@@ -101,7 +101,7 @@ func (r *run) script(commands ...string) {
 	r.env["INPUT_RESPONSES-API-ENDPOINT"] = "replay:/github/runner_temp/session.jsonl"
 }
 
-// command is the docker command line that the runner would use.
+// docker is the command line that the runner would use.
 func (r *run) docker() *exec.Cmd {
 	command(r.t, "chown", "-R", "1001:1001", r.dir)
 	args := []string{"run", "--rm", "--name", r.name, "--workdir", "/github/workspace"}
@@ -289,7 +289,7 @@ func TestCancelledContainerLeavesAReceipt(t *testing.T) {
 
 // top lists the container's processes; none while it does not run.
 func top(name string) string {
-	out, err := exec.Command("docker", "top", name, "-eo", "args").Output()
+	out, err := exec.Command("docker", "top", name, "-eo", "pid,args").Output()
 	if err != nil {
 		return ""
 	}

@@ -107,7 +107,7 @@ func (s *session) keep() {
 	rec.CodexSHA = receipt.Digest(s.digests.SHA)
 	rec.Model, rec.Effort = receipt.Text(s.opt.model), receipt.Text(s.opt.effort)
 	if len(s.records) > 0 {
-		s.kept.wire = s.wire.Bytes()
+		s.kept.wire = s.wire
 		s.noteRequests()
 	}
 	if s.opt.wireFull && s.bodies.Len() > 0 {

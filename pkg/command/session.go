@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/url"
 	"path/filepath"
@@ -37,7 +36,7 @@ type session struct {
 	// mu guards what the gateway's callback writes.
 	mu      sync.Mutex
 	records []wire.Record
-	wire    bytes.Buffer
+	wire    []byte
 	bodies  bytes.Buffer
 }
 
@@ -175,10 +174,12 @@ func (s *session) converse(ctx context.Context) error {
 	err = s.timed(&s.receipt.TimingMS.Codex, func() error { return s.runBesideHashing(ctx, run) })
 	s.log.EndGroup()
 	s.jail.note(s.receipt)
+	// What the gateway knows is complete once it is closed.
+	closed := s.close(g)
 	if err == nil {
 		err = s.outcome(g)
 	}
-	return errors.Join(err, s.close(g))
+	return errors.Join(err, closed)
 }
 
 // closeTime is how long the gateway's last requests may take to be written down.
@@ -262,8 +263,10 @@ func (s *session) record(rec wire.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.records = append(s.records, rec)
-	// A record holds only strings, numbers and booleans: it always encodes.
-	_ = json.NewEncoder(&s.wire).Encode(rec)
+	// A record holds only strings, numbers and booleans, and so always has a line.
+	if wire, err := rec.AppendLine(s.wire); err == nil {
+		s.wire = wire
+	}
 }
 
 // runBesideHashing hashes the programs while they run, and judges before anything leaves.

@@ -41,14 +41,14 @@ func TestMain(m *testing.M) {
 
 // bench is one call of recibo with a world of its own.
 type bench struct {
-	t              *testing.T
+	t              testing.TB
 	dir            string
 	env            map[string]string
 	stdout, stderr bytes.Buffer
 }
 
 // newBench checks the fixture out as a runner would, at the merge commit.
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "orders")
 	bundle := filepath.Join(t.TempDir(), "repository.bundle")
@@ -73,7 +73,7 @@ func newBench(t *testing.T) *bench {
 }
 
 // plainEnviron is what every call needs: programs, and the cache that holds Codex.
-func plainEnviron(t *testing.T) map[string]string {
+func plainEnviron(t testing.TB) map[string]string {
 	t.Helper()
 	env := map[string]string{"HOME": t.TempDir()}
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -169,7 +169,7 @@ func (b *bench) flat() map[string]any {
 	return m
 }
 
-func put(t *testing.T, path, content string) {
+func put(t testing.TB, path, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func put(t *testing.T, path, content string) {
 	}
 }
 
-func runGit(t *testing.T, dir string, args ...string) string {
+func runGit(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	c := exec.Command("git", append([]string{"-C", dir}, args...)...)
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_NOSYSTEM=1",

@@ -59,6 +59,9 @@ func checkHeaders(text string, files []File) error {
 			if firstOld <= oldEnd || firstNew <= newEnd || h.OldLines+h.NewLines == 0 {
 				return fmt.Errorf("%q: hunk %+v is not behind %d and %d", f.Path(), h, oldEnd, newEnd)
 			}
+			if h.NoNewlineOld && h.OldLines == 0 || h.NoNewlineNew && h.NewLines == 0 {
+				return fmt.Errorf("%q: hunk %+v has the end of a side that it has no line of", f.Path(), h)
+			}
 			oldEnd, newEnd = lastOld, lastNew
 			if f.Status == TypeChanged {
 				h.OldStart, h.NewStart = min(h.OldStart, h.OldLines), min(h.NewStart, h.NewLines)

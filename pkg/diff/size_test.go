@@ -68,6 +68,18 @@ func TestParseHoldsNoText(t *testing.T) {
 	}
 }
 
+// A packed form longer than a piece is put together again.
+func TestParseManyRuns(t *testing.T) {
+	t.Parallel()
+	text := worst(3 << 20)
+	want := bytes.Count(text, []byte("\n-a\n"))
+	f := mustParse(t, text)[0]
+	added, removed := f.Numstat()
+	if added != want || removed != want || len(f.hunks) < 4*pieceSize {
+		t.Errorf("got %d added, %d removed in %d bytes, want %d in more than a piece", added, removed, len(f.hunks), want)
+	}
+}
+
 func BenchmarkParse(b *testing.B) {
 	for name, text := range map[string][]byte{"typical": generated(46 << 20), "worst": worst(46 << 20)} {
 		b.Run(name, func(b *testing.B) {

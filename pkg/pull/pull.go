@@ -25,6 +25,7 @@ const requestTime = 30 * time.Second
 // Client asks GitHub about the pull requests of one repository.
 type Client struct {
 	api         *github.Client
+	graphql     string
 	owner, name string
 }
 
@@ -32,6 +33,8 @@ type Client struct {
 type Config struct {
 	// APIURL is the environment's GITHUB_API_URL as it stands: GitHub Enterprise's differs.
 	APIURL string
+	// GraphQLURL is GITHUB_GRAPHQL_URL as it stands. Only Publish needs it.
+	GraphQLURL string
 	// Repository is owner/name.
 	Repository string
 	Token      string
@@ -52,10 +55,10 @@ func New(c Config) (*Client, error) {
 	if c.Token == "" {
 		return nil, fault.New(fault.Request, "set github-token; in a workflow its default is enough", "ask GitHub about %s: there is no token", c.Repository)
 	}
-	transport := &oauth2.Transport{Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: c.Token}), Base: c.Transport}
+	transport := &oauth2.Transport{Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: c.Token}), Base: frank{c.Transport}}
 	api := github.NewClient(&http.Client{Transport: transport, Timeout: requestTime, CheckRedirect: sameHost})
 	api.BaseURL = base
-	return &Client{api: api, owner: owner, name: name}, nil
+	return &Client{api: api, graphql: c.GraphQLURL, owner: owner, name: name}, nil
 }
 
 // sameHost follows a redirect, as GitHub answers for a renamed repository, only where the token

@@ -1,0 +1,110 @@
+package pull
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/google/go-github/v66/github"
+
+	"github.com/recibo-ci/recibo/pkg/effect"
+)
+
+// sight is what the list of reviews shows.
+type sight struct {
+	// twin is a submitted review with the same effects, prior the last other one of the same name,
+	// pending the pending one of the account.
+	twin, prior, pending *github.PullRequestReview
+}
+
+// look lists the reviews. A list that lacks our own claim is older than the claim, and says
+// nothing about what others have submitted before it: it is read again.
+func (p *publisher) look(ctx context.Context) (sight, error) {
+	for n := 0; ; n++ {
+		s, err := p.list(ctx)
+		lacks := s.twin == nil && (p.seek && s.pending == nil || p.mine != 0 && s.pending.GetID() != p.mine)
+		if err != nil || !lacks {
+			if s.pending != nil || s.twin != nil {
+				p.seek = false
+			}
+			return s, err
+		}
+		if n == tries-1 {
+			return s, p.lost()
+		}
+		if err := p.o.Sleep(ctx, pause(n)); err != nil {
+			return s, err
+		}
+	}
+}
+
+// lost is called when what was claimed stays away. A creation without effect can be repeated: were
+// it to come late, it would be a pending review that nobody sees, and the next publication's to
+// remove. A claim that went away unsubmitted was removed by somebody. A submission is not repeated.
+func (p *publisher) lost() error {
+	if p.sent {
+		return p.unknown("submit the review")
+	}
+	p.seek, p.mine = false, 0
+	return nil
+}
+
+func (p *publisher) list(ctx context.Context) (sight, error) {
+	reviews, a := all(ctx, p, func(o *github.ListOptions) ([]*github.PullRequestReview, *github.Response, error) {
+		return p.c.api.PullRequests.ListReviews(ctx, p.c.owner, p.c.name, p.plan.Pull(), o)
+	})
+	if a.verdict != done {
+		return sight{}, p.failed("list the reviews", a)
+	}
+	var s sight
+	for _, r := range reviews {
+		m, ok := effect.ParseMarker(r.GetBody())
+		switch {
+		case r.GetState() == "PENDING":
+			// GitHub shows pending reviews to their author only.
+			if s.pending == nil || r.GetID() == p.mine {
+				s.pending = r
+			}
+		case !ok || m.Probe || m.Name != p.plan.Name() || !p.me(r.GetUser()):
+		case p.same(m):
+			s.twin = r
+		default:
+			s.prior = r
+		}
+	}
+	return s, nil
+}
+
+// me reports whether u is the account of our token. GraphQL may leave out the suffix of a bot.
+func (p *publisher) me(u *github.User) bool {
+	return u.GetLogin() == p.viewer || u.GetType() == "Bot" && strings.TrimSuffix(u.GetLogin(), "[bot]") == p.viewer
+}
+
+// same reports whether m marks the effects of our plan.
+func (p *publisher) same(m effect.Marker) bool {
+	return m.Name == p.plan.Name() && m.Head == p.plan.Head() && m.Digest == p.plan.Digest() && !m.Probe
+}
+
+// ours reports whether m was written in our own attempt of the workflow run.
+func (p *publisher) ours(m effect.Marker) bool { return m.Run == p.o.Run && m.Attempt == p.o.Attempt }
+
+// standing lists the comments that earlier reviews of our name left. Those that people deleted are
+// theirs to miss, those without our marker theirs altogether.
+func (p *publisher) standing(ctx context.Context) ([]effect.Standing, error) {
+	comments, a := all(ctx, p, func(o *github.ListOptions) ([]*github.PullRequestComment, *github.Response, error) {
+		return p.c.api.PullRequests.ListComments(ctx, p.c.owner, p.c.name, p.plan.Pull(), &github.PullRequestListCommentsOptions{ListOptions: *o})
+	})
+	if a.verdict != done {
+		return nil, p.failed("list the comments", a)
+	}
+	var out []effect.Standing
+	for _, c := range comments {
+		m, ok := effect.ParseFindingMarker(c.GetBody())
+		if !ok || m.Name != p.plan.Name() || !p.me(c.GetUser()) {
+			continue
+		}
+		replied := slices.ContainsFunc(comments, func(o *github.PullRequestComment) bool { return o.GetInReplyTo() == c.GetID() })
+		out = append(out, effect.Standing{ID: c.GetID(), Node: c.GetNodeID(), Fingerprint: m.Fingerprint, Replied: replied, Body: c.GetBody()})
+	}
+	return out, nil
+}
