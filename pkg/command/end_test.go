@@ -33,7 +33,7 @@ func TestTimeoutLeavesAReceipt(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.ask(hang(make(chan struct{}, 1)))
-	b.want(exitReview, "review", "--prompt-file="+promptV3, "--timeout=8s")
+	b.want(exitReview, "review", "--prompt-file="+promptV3, "--timeout=20s")
 	rec := b.receipt()
 	if rec.Status != receipt.Timeout || rec.Review.Verdict != receipt.VerdictFailed {
 		t.Errorf("status %q, verdict %q; want timeout and failed", rec.Status, rec.Review.Verdict)

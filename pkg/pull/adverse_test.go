@@ -82,25 +82,17 @@ func TestStaleListsAreReadAgain(t *testing.T) {
 func TestUnknownIsReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, githubtest.Options{})
-	submitted := false
-	w.github.OnRequest(func(r githubtest.Request) bool {
-		if r.Call == "submit review" && r.Acted {
-			submitted = true
-			w.github.Break(githubtest.Fault{Call: "list reviews", Kind: githubtest.Stale, Times: tries})
-			w.github.Push(number, headSHA, lines(), false)
-		}
-		return r.Call == "submit review" && r.Acted
-	})
-	// The state before the submission still has the pending review; a deletion makes it vanish.
-	w.github.Break(githubtest.Fault{Call: "submit review", Kind: githubtest.Refuse, Status: 502})
-	_, err := w.publish(w.plan(input(1)))
-	if !submitted {
-		t.Fatalf("Publish() = %v without a submission", err)
+	w.github.Break(githubtest.Fault{Call: "submit review", Kind: githubtest.DropBefore},
+		githubtest.Fault{Call: "list reviews", Kind: githubtest.Stale, Skip: 2, Times: tries})
+	_, err := w.publish(w.plan(input(2)))
+	if fault.KindOf(err) != fault.Remote || !strings.Contains(err.Error(), "unknown") {
+		t.Errorf("Publish() = %v, want a remote error that says unknown", err)
 	}
-	if fault.KindOf(err) != fault.Remote && err != nil {
-		t.Errorf("Publish() = %v, want a remote error or nothing", err)
+	if inline, _ := w.account(2); inline[0] != 0 {
+		t.Errorf("it was posted after all: %v", inline)
 	}
-	w.once(1)
+	w.mustPublish(w.plan(input(2)))
+	w.once(2)
 }
 
 func TestCommentThatGitHubLosesGoesToTheBody(t *testing.T) {
@@ -119,7 +111,7 @@ func (w *world) outside(in effect.Input, bad ...int) effect.Input {
 	for _, i := range bad {
 		in.Findings[i].Range = diff.Range{Path: "store.go", Side: diff.Right, Start: 95, End: 96}
 	}
-	w.github.AddPull(githubtest.Pull{Number: number, Head: in.Head, Lines: githubtest.Lines{"store.go": {"RIGHT": {{1, 94}}}}})
+	w.github.AddPull(githubtest.Pull{Number: number, Head: in.Head, Base: baseSHA, Lines: githubtest.Lines{"store.go": {"RIGHT": {{1, 94}}}}})
 	return in
 }
 

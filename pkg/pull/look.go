@@ -24,9 +24,7 @@ func (p *publisher) look(ctx context.Context) (sight, error) {
 		s, err := p.list(ctx)
 		lacks := s.twin == nil && (p.seek && s.pending == nil || p.mine != 0 && s.pending.GetID() != p.mine)
 		if err != nil || !lacks {
-			if s.pending != nil || s.twin != nil {
-				p.seek = false
-			}
+			p.adopt(s)
 			return s, err
 		}
 		if n == tries-1 {
@@ -36,6 +34,14 @@ func (p *publisher) look(ctx context.Context) (sight, error) {
 			return s, err
 		}
 	}
+}
+
+// adopt takes a pending review for the one whose creation was not answered.
+func (p *publisher) adopt(s sight) {
+	if m, ok := effect.ParseMarker(s.pending.GetBody()); p.seek && ok && p.same(m) && p.ours(m) {
+		p.mine = s.pending.GetID()
+	}
+	p.seek = p.seek && s.pending == nil && s.twin == nil
 }
 
 // lost is called when what was claimed stays away. A creation without effect can be repeated: were

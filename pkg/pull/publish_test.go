@@ -57,14 +57,14 @@ func (c *clock) total() time.Duration {
 
 // world is a pull request, a client of it and a clock.
 type world struct {
-	t      *testing.T
+	t      testing.TB
 	github *githubtest.Server
 	client *Client
 	clock  *clock
 	run    int64
 }
 
-func newWorld(t *testing.T, o githubtest.Options) *world {
+func newWorld(t testing.TB, o githubtest.Options) *world {
 	t.Helper()
 	s := githubtest.Start(t, o)
 	s.AddToken(token, githubtest.Token{Login: githubtest.Bot, Minimize: true})
@@ -121,7 +121,7 @@ func input(n int) effect.Input {
 }
 
 // index is a diff whose commentable lines are 1 to 100 of store.go.
-func index(t *testing.T) *diff.Index {
+func index(t testing.TB) *diff.Index {
 	t.Helper()
 	text := "diff --git a/store.go b/store.go\nindex " + strings.Repeat("1", 40) + ".." + strings.Repeat("2", 40) + " 100644\n--- a/store.go\n+++ b/store.go\n@@ -1,100 +1,100 @@\n" +
 		strings.Repeat("-a\n+b\n", 100)
