@@ -50,6 +50,7 @@ type trial struct {
 	fates map[string]*fate
 	quick func(context.Context, time.Duration) error
 	blind bool
+	died  int
 }
 
 func newTrial(t testing.TB, seed uint64, o githubtest.Options) *trial {
@@ -72,6 +73,9 @@ func (x *trial) reap(r githubtest.Request) bool {
 	dies := f != nil && f.seen == f.at && r.Acted == f.acted
 	if f != nil && r.Acted {
 		f.seen++
+	}
+	if dies {
+		x.died++
 	}
 	x.mu.Unlock()
 	if dies {
@@ -128,7 +132,7 @@ func (x *trial) all(plan *effect.Plan, fates []*fate) (twice, lost int) {
 
 // try runs one trial. Odd seeds have two publishers at once, of whom one or both die; a third of
 // the pull requests has a comment that GitHub refuses, another an earlier review of ours.
-func try(t testing.TB, seed uint64, o githubtest.Options, noReadBack bool) (twice, lost int) {
+func try(t testing.TB, seed uint64, o githubtest.Options, noReadBack bool) (twice, lost, died int) {
 	t.Helper()
 	s := &scope{TB: t}
 	defer s.close()
@@ -152,27 +156,35 @@ func try(t testing.TB, seed uint64, o githubtest.Options, noReadBack bool) (twic
 		}
 		fates = append(fates, f)
 	}
-	return x.all(x.plan(in), fates)
+	twice, lost = x.all(x.plan(in), fates)
+	return twice, lost, x.died
 }
 
 func TestKilledPublishersPostOnce(t *testing.T) {
 	t.Parallel()
+	deaths := 0
 	for seed := range uint64(60) {
-		if twice, lost := try(t, seed, githubtest.Options{}, false); twice+lost > 0 {
+		twice, lost, died := try(t, seed, githubtest.Options{}, false)
+		if deaths += died; twice+lost > 0 {
 			t.Errorf("trial %d: %d findings twice, %d lost", seed, twice, lost)
 		}
+	}
+	if deaths < 20 {
+		t.Errorf("%d publishers were killed in 60 trials", deaths)
 	}
 }
 
 // BenchmarkKilledPublishers makes as many trials as -benchtime says, such as 1000x.
 func BenchmarkKilledPublishers(b *testing.B) {
-	trials := uint64(0)
+	trials, deaths := uint64(0), 0
 	for b.Loop() {
-		if twice, lost := try(b, trials, githubtest.Options{}, false); twice+lost > 0 {
+		twice, lost, died := try(b, trials, githubtest.Options{}, false)
+		if deaths += died; twice+lost > 0 {
 			b.Errorf("trial %d: %d findings twice, %d lost", trials, twice, lost)
 		}
 		trials++
 	}
+	b.ReportMetric(float64(deaths), "deaths")
 }
 
 // The trials are worth nothing unless they notice what they are there for.
@@ -188,7 +200,7 @@ func TestTrialsNotice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(400) {
-				if twice, lost := try(t, seed, tt.options, tt.noReadBack); twice+lost > 0 {
+				if twice, lost, _ := try(t, seed, tt.options, tt.noReadBack); twice+lost > 0 {
 					t.Logf("noticed by trial %d", seed)
 					return
 				}

@@ -55,8 +55,8 @@ func New(c Config) (*Client, error) {
 	if c.Token == "" {
 		return nil, fault.New(fault.Request, "set github-token; in a workflow its default is enough", "ask GitHub about %s: there is no token", c.Repository)
 	}
-	transport := &oauth2.Transport{Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: c.Token}), Base: frank{c.Transport}}
-	api := github.NewClient(&http.Client{Transport: transport, Timeout: requestTime, CheckRedirect: sameHost})
+	transport := &oauth2.Transport{Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: c.Token}), Base: c.Transport}
+	api := github.NewClient(&http.Client{Transport: frank{transport}, Timeout: requestTime, CheckRedirect: sameHost})
 	api.BaseURL = base
 	return &Client{api: api, graphql: c.GraphQLURL, owner: owner, name: name}, nil
 }

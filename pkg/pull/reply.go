@@ -18,16 +18,12 @@ var limitHeaders = [...]string{"Retry-After", "X-Ratelimit-Limit", "X-Ratelimit-
 const kept = "Recibo-"
 
 // frank is a transport that hides rate limits from go-github, so that every call is made and its
-// answer is judged here.
+// answer is judged here. It also hides a method of oauth2's transport that does nothing but log.
 type frank struct{ base http.RoundTripper }
 
-// RoundTrip is that of base, or of http.DefaultTransport.
+// RoundTrip is that of base.
 func (f frank) RoundTrip(r *http.Request) (*http.Response, error) {
-	base := f.base
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	resp, err := base.RoundTrip(r)
+	resp, err := f.base.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
