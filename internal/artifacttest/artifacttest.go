@@ -172,5 +172,6 @@ func (s *Server) sign() string {
 	plain := base64.StdEncoding.EncodeToString(append([]byte{0xfb, 0xff}, random(29)...))
 	escaped := strings.NewReplacer("+", "%2B", "/", "%2F", "=", "%3D").Replace(plain)
 	s.secrets = append(s.secrets, plain, escaped)
-	return "se=2100-01-01T00%3A00%3A00Z&sig=" + escaped + "&sp=rw&sr=b&sv=2025-11-05"
+	// In an order, and with escapes, that no library would write again.
+	return "sv=2025-11-05&sr=b&sig=" + escaped + "&se=2100-01-01T00%3a00:00Z&sp=rw"
 }

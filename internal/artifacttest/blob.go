@@ -71,7 +71,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) *refusal {
 		return s.get(w, r, a)
 	}
 	rest, ok := strings.CutPrefix(r.URL.RawQuery, a.upload)
-	if !ok {
+	if !ok || rest != "" && rest[0] != '&' {
 		return never(http.StatusForbidden, "AuthenticationFailed", "the signed query was changed")
 	}
 	query, err := url.ParseQuery(strings.TrimPrefix(rest, "&"))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,10 @@ func TestLastingFaults(t *testing.T) {
 				}
 				if text := err.Error(); !strings.HasPrefix(text, `upload artifact "a": `) || strings.Contains(text, "\n") {
 					t.Errorf("error: got %q", text)
+				}
+				// Only a finalize that may have been taken is looked up.
+				if looked := slices.Contains(w.Calls(), "ListArtifacts"); looked != (call == "FinalizeArtifact" && tt.status == 503) {
+					t.Errorf("calls: got %v", w.Calls())
 				}
 				if len(w.waits) != tt.times-1 {
 					t.Errorf("waits: got %v, want %d", w.waits, tt.times-1)

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
 	"io"
@@ -97,6 +98,10 @@ func TestSameFilesSameZip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r, err := zip.NewReader(bytes.NewReader(w.Artifacts()[0].Zip), first.Size)
+	if err != nil || r.File[0].Modified.Year() != 1980 || r.File[0].Mode() != 0o644 {
+		t.Errorf("got %v of %v, %v, want times and modes that tell nothing", r.File[0].Mode(), r.File[0].Modified, err)
+	}
 	if first.SHA != second.SHA || first.SHA.IsZero() {
 		t.Errorf("got %s and %s, want the same", first.SHA, second.SHA)
 	}
@@ -129,6 +134,20 @@ func TestManyBlocks(t *testing.T) {
 	want := slices.Concat([]string{"CreateArtifact"}, slices.Repeat([]string{"PutBlock"}, blocks), []string{"PutBlockList", "FinalizeArtifact"})
 	if diff := cmp.Diff(want, w.Calls()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestSendingFailsWhilePacking(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, artifacttest.Options{})
+	w.block = 10
+	w.Break(artifacttest.Fault{Call: "PutBlock", Kind: artifacttest.Refuse, Status: 403, Skip: 1})
+	_, err := w.Upload(t.Context(), oneFile("a"))
+	if err == nil || !strings.HasPrefix(err.Error(), `upload artifact "a": send block 2 of the artifact: 403`) {
+		t.Errorf("got %v, want what became of the block", err)
+	}
+	if calls := w.Calls(); len(calls) != 3 {
+		t.Errorf("calls: got %v, want none after the refused block", calls)
 	}
 }
 

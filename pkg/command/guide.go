@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,27 @@ func (r *reviewing) notePrompt() {
 	if p.Path == "" {
 		r.receipt.Prompt.Source = receipt.PromptInline
 	}
+}
+
+// notePromptBlob names the prompt file's Git object in the checkout's commit, when that holds the
+// very bytes that are sent, and warns when it holds others.
+func (r *reviewing) notePromptBlob(ctx context.Context, head string) error {
+	p := r.guide.prompt
+	if p.Path == "" {
+		return nil
+	}
+	blob, err := r.repo.Blob(ctx, head, p.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		r.warn(fmt.Sprintf("the prompt %q is not committed in %.12s", p.Path, head))
+	case err != nil:
+		return err
+	case bytes.Equal(blob.Data, p.Bytes()):
+		r.receipt.Prompt.Blob = receipt.Text(blob.ID)
+	default:
+		r.warn(fmt.Sprintf("the prompt %q differs from what is committed in %.12s", p.Path, head))
+	}
+	return nil
 }
 
 // readInside reads a file of the repository; symbolic links are followed inside it only.

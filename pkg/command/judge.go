@@ -73,6 +73,7 @@ func (r *reviewing) resolvePaths(ctx context.Context) {
 		found := r.index.Resolve(diff.Written{
 			Path: f.Path, Side: diff.Side(side), Roots: r.roots,
 			Exists: func(path string) bool { _, ok := l.Lines(path, side); return ok },
+			Paths:  l.paths(side),
 		})
 		if found.Path != "" {
 			f.Path = found.Path

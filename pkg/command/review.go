@@ -133,6 +133,9 @@ func (r *reviewing) readGit(ctx context.Context) (err error) {
 		return asRequest(err)
 	}
 	r.receipt.GitSHA, r.receipt.GitDescribe = receipt.Text(head), receipt.Text(describe)
+	if err := r.notePromptBlob(ctx, head); err != nil {
+		return asRequest(err)
+	}
 	tags, err := r.repo.HasTags(ctx)
 	if err != nil {
 		return asRequest(err)

@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/recibo-ci/recibo/internal/modeltest"
+	"github.com/recibo-ci/recibo/pkg/codex"
 	"github.com/recibo-ci/recibo/pkg/digest"
 	"github.com/recibo-ci/recibo/pkg/receipt"
 )
@@ -56,6 +59,9 @@ func TestReviewLeavesATrueReceipt(t *testing.T) {
 				if flat[key] != want {
 					t.Errorf("%s = %v, want %v", key, flat[key], want)
 				}
+			}
+			if got := b.receipt().Prompt.Blob; string(got) != committed {
+				t.Errorf("prompt.blob = %q, want %s", got, committed)
 			}
 			checkReceipt(t, b, model)
 		})
@@ -205,6 +211,74 @@ func TestInconclusive(t *testing.T) {
 				t.Errorf("problems = %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// Locations are checked against the reviewed commits; paths as models write them are forgiven.
+func TestLocationsAreChecked(t *testing.T) {
+	t.Parallel()
+	at := func(path, side string, start, end int) string {
+		return fmt.Sprintf(`{"severity":"low","category":"c","title":"t","body":"b","path":%q,"start_line":%d,"end_line":%d,"side":%q,"suggestion":null,"confidence":0.5}`, path, start, end, side)
+	}
+	findings := []string{
+		at("internal/store/store.go", "RIGHT", 54, 54), // the last line at head; the merge commit has 55
+		at("internal/store/store.go", "RIGHT", 55, 55),
+		at("./internal/pricing/total.go", "RIGHT", 53, 53),
+		at("pricing/total.go", "RIGHT", 53, 53),
+		at("internal/price/price.go", "LEFT", 1, 2),
+		at("nowhere.go", "RIGHT", 1, 1),
+		at("go.mod", "RIGHT", 5, 3),
+		at("/etc/passwd", "RIGHT", 1, 1),
+	}
+	want := []string{"ok", "past_end", "ok", "ok", "ok", "no_file", "bad_range", "outside_repository"}
+	b := newBench(t)
+	b.ask(look(""), modeltest.Message(`{"ok":false,"summary":"s","findings":[`+strings.Join(findings, ",")+`]}`))
+	b.want(exitDone, "review", "--prompt-file="+promptV3)
+	rec := b.receipt()
+	counts := map[string]int{}
+	for _, state := range want {
+		counts[state]++
+	}
+	if d := cmp.Diff(counts, rec.Review.Locations); d != "" {
+		t.Errorf("locations (-want +got):\n%s\n%s", d, b.stdout.String())
+	}
+	if rec.Review.Findings != len(findings) {
+		t.Errorf("%d findings, want %d: none is lost for its location", rec.Review.Findings, len(findings))
+	}
+}
+
+// Without its code-mode host Codex runs no command, shows only an error item, and exits 0 with a
+// fine review.
+func TestCodexWithoutItsHostIsInconclusive(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	cache, _ := keepDirs(World{Environ: []string{"HOME=" + b.env["HOME"], "XDG_CACHE_HOME=" + b.env["XDG_CACHE_HOME"]}}, os.Geteuid())
+	whole, err := codex.Finder{CacheDir: filepath.Join(cache, "codex"), Getenv: os.Getenv}.Find(t.Context(), codex.Want{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(t.TempDir(), "bin")
+	for dir := filepath.Dir(bin); dir != os.TempDir(); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program, err := os.ReadFile(whole.Codex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(bin, "codex"), string(program))
+	if err := os.Chmod(filepath.Join(bin, "codex"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.ask(look(""), modeltest.Message(noFinding))
+	b.want(exitReview, "review", "--prompt-file="+promptV3, "--codex-bin="+filepath.Join(bin, "codex"))
+	rec := b.receipt()
+	if rec.Status != receipt.Inconclusive || rec.Wire.ToolCalls.Failed != 1 || rec.Run.Codex.Source != "codex-bin" {
+		t.Errorf("status %q, tool calls %+v, source %q", rec.Status, rec.Wire.ToolCalls, rec.Run.Codex.Source)
+	}
+	if got := strings.Join(rec.Review.Problems, "\n"); !strings.Contains(got, "Code Mode is unavailable") {
+		t.Errorf("problems = %q, want Codex's own error item", got)
 	}
 }
 

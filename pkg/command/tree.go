@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 
@@ -131,13 +132,33 @@ type lines struct {
 	err        error
 }
 
+// rev is the commit that side's lines are of.
+func (l *lines) rev(side string) string {
+	if side == "LEFT" {
+		return l.base
+	}
+	return l.head
+}
+
+// paths yields every path of side's tree; git is asked when the first one is wanted.
+func (l *lines) paths(side string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		files, err := l.repo.Files(l.ctx, l.rev(side))
+		if err != nil {
+			l.err = err
+		}
+		for _, f := range files {
+			if !yield(f.Path) {
+				return
+			}
+		}
+	}
+}
+
 // Lines returns how many lines path has at head, or at the merge base for side LEFT. A last line
 // without its newline counts.
 func (l *lines) Lines(path, side string) (int, bool) {
-	rev := l.head
-	if side == "LEFT" {
-		rev = l.base
-	}
+	rev := l.rev(side)
 	key := rev + ":" + path
 	if n, ok := l.seen[key]; ok {
 		return n, n >= 0

@@ -38,7 +38,9 @@ func (p *Plan) Body(o Outcome) (string, Counts) {
 	m := o.Marker
 	m.Name, m.Head, m.Digest, m.Inline = p.in.Name, p.in.Head, p.digest, len(o.Inline)
 	head := blocks(p.in.Lead, o.Note, across(c.Standing, o.Gone))
-	foot := func(more int) string { return blocks(inArtifact(more), p.in.Tail, p.in.Run, m.String()) }
+	foot := func(more int) string {
+		return blocks(inArtifact(more), p.in.Tail, p.in.Run, p.told(o.Inline), m.String())
+	}
 	// Two newlines stand between any two blocks; the largest count takes the most room.
 	room := MaxBody - len(head) - len(foot(max(1, p.Len()))) - 4
 	var items []string

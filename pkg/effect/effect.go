@@ -77,7 +77,12 @@ func New(in Input, x *diff.Index) (*Plan, error) {
 	}
 	p := &Plan{in: in, places: make([]diff.Placement, len(in.Findings)), inline: make([]bool, len(in.Findings))}
 	left := in.Limit
+	first := map[digest.SHA256]int{}
 	for i, f := range in.Findings {
+		if n, ok := first[f.Fingerprint]; ok {
+			return nil, fmt.Errorf("plan the effects: findings %d and %d have the same fingerprint", n+1, i+1)
+		}
+		first[f.Fingerprint] = i
 		if strings.TrimSpace(f.Item) == "" || strings.TrimSpace(f.Inline) == "" {
 			return nil, fmt.Errorf("plan the effects: finding %d has no text", i+1)
 		}
@@ -135,5 +140,5 @@ func (p *Plan) Comments() []Comment {
 // comment is the inline comment of finding i.
 func (p *Plan) comment(i int) string {
 	f := p.in.Findings[i]
-	return f.Inline + "\n\n" + FindingMarker{p.in.Name, f.Fingerprint}.String()
+	return f.Inline + "\n\n" + FindingMarker{Name: p.in.Name, Fingerprint: f.Fingerprint}.String()
 }

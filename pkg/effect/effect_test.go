@@ -50,14 +50,15 @@ func TestPlanPutsFindingsWhereTheyFit(t *testing.T) {
 	t.Parallel()
 	p := mustPlan(t, input(at("store.go", 11, 12), at("store.go", 13, 20), at("store.go", 30, 31), at("other.go", 1, 1), Finding{Inline: "x", Item: "no place"}))
 	want := []Comment{
-		{0, diff.Range{Path: "store.go", Side: diff.Right, Start: 11, End: 12}, "comment store.go:11-12\n\n" + FindingMarker{"recibo", p.in.Findings[0].Fingerprint}.String()},
-		{1, diff.Range{Path: "store.go", Side: diff.Right, Start: 13, End: 14}, "comment store.go:13-20\n\n" + FindingMarker{"recibo", p.in.Findings[1].Fingerprint}.String()},
+		{0, diff.Range{Path: "store.go", Side: diff.Right, Start: 11, End: 12}, "comment store.go:11-12\n\n" + FindingMarker{Name: "recibo", Fingerprint: p.in.Findings[0].Fingerprint}.String()},
+		{1, diff.Range{Path: "store.go", Side: diff.Right, Start: 13, End: 14}, "comment store.go:13-20\n\n" + FindingMarker{Name: "recibo", Fingerprint: p.in.Findings[1].Fingerprint}.String()},
 	}
 	if d := cmp.Diff(want, p.Comments()); d != "" {
 		t.Errorf("Comments() (-want +got):\n%s", d)
 	}
 	body, counts := p.Body(Outcome{Inline: []int{0, 1}, Note: "Note.", Marker: Marker{Run: 42, Attempt: 2}})
 	text := "## Lead\n\nNote.\n\nitem store.go:30-31\n\nitem other.go:1-1\n\nno place\n\nTail.\n\nRun 1.\n\n" +
+		"<!-- recibo told 1 " + p.in.Findings[0].Fingerprint.String()[:16] + " " + p.in.Findings[1].Fingerprint.String()[:16] + " -->\n\n" +
 		"<!-- recibo review 1 name=recibo run=42 attempt=2 head=" + head + " digest=" + p.Digest().String() + " inline=2 state=whole -->"
 	if d := cmp.Diff(text, body); d != "" || counts != (Counts{Inline: 2, Body: 3}) {
 		t.Errorf("Body() counts %+v (-want +got):\n%s", counts, d)
@@ -102,6 +103,7 @@ func TestNewRefuses(t *testing.T) {
 		"limit":   func(in *Input) { in.Limit = 61 },
 		"minus":   func(in *Input) { in.Limit = -1 },
 		"frame":   func(in *Input) { in.Lead = strings.Repeat("x", maxFrame) },
+		"twins":   func(in *Input) { in.Findings = append(in.Findings, in.Findings[0]) },
 		"no_text": func(in *Input) { in.Findings[0].Item = " " },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,6 +127,7 @@ func TestBodyCountsAll(t *testing.T) {
 				in.Lead, in.Tail, in.Run = strings.Repeat("L", frame), "Tail.", "Run."
 				for i := range n {
 					f := at("store.go", 10+i%9, 10+i%9)
+					f.Fingerprint = digest.Of([]byte{byte(i), byte(i >> 8)})
 					f.Item = strings.Repeat("é", size/2+1) + fmt.Sprintf("<%d>", i)
 					in.Findings = append(in.Findings, f)
 				}
@@ -160,7 +163,7 @@ func TestCanonical(t *testing.T) {
 	t.Parallel()
 	in := input(at("store.go", 12, 12), at("other.go", 1, 1))
 	got := string(mustPlan(t, in).Canonical())
-	mark := FindingMarker{"recibo", in.Findings[0].Fingerprint}.String()
+	mark := FindingMarker{Name: "recibo", Fingerprint: in.Findings[0].Fingerprint}.String()
 	want := "recibo effects 1\nname recibo\nrepository octo/service\npull 7\nhead " + head + "\nmode inline\nlead 7\n## Lead\ntail 5\nTail.\n" +
 		"comment " + in.Findings[0].Fingerprint.String() + fmt.Sprintf(" RIGHT 12 12 8 %d 19\nstore.go\ncomment store.go:12-12\n\n", 24+len(mark)) + mark + "\nitem store.go:12-12\n" +
 		"body " + in.Findings[1].Fingerprint.String() + " 17\nitem other.go:1-1\n"

@@ -14,7 +14,8 @@ var (
 	nameForm    = regexp.MustCompile(`^[A-Za-z0-9._]+(-[A-Za-z0-9._]+)*$`)
 	commitForm  = regexp.MustCompile(`^[0-9a-f]{40}$`)
 	reviewForm  = regexp.MustCompile(`^<!-- recibo review 1 name=(\S+) run=([0-9]{1,19}) attempt=([0-9]{1,9}) head=([0-9a-f]{40}) digest=([0-9a-f]{64}) inline=([0-9]{1,3}) state=(whole|probe) -->$`)
-	findingForm = regexp.MustCompile(`^<!-- recibo finding 1 name=(\S+) fingerprint=([0-9a-f]{64}) -->$`)
+	findingForm = regexp.MustCompile(`^<!-- recibo finding 1 name=(\S+) fingerprint=([0-9a-f]{64}) state=(open|gone) -->$`)
+	toldForm    = regexp.MustCompile(`^<!-- recibo told 1((?: [0-9a-f]{16})+) -->$`)
 )
 
 // ValidName reports whether name can be a review-name: up to 64 letters, digits, dots, underscores
@@ -75,11 +76,17 @@ func ParseMarker(body string) (Marker, bool) {
 type FindingMarker struct {
 	Name        string
 	Fingerprint digest.SHA256
+	// Gone means that the comment says so itself: the finding is to be told anew if it comes back.
+	Gone bool
 }
 
 // String returns the marker as an HTML comment of one line.
 func (m FindingMarker) String() string {
-	return fmt.Sprintf("<!-- recibo finding 1 name=%s fingerprint=%s -->", m.Name, hex(m.Fingerprint))
+	state := "open"
+	if m.Gone {
+		state = "gone"
+	}
+	return fmt.Sprintf("<!-- recibo finding 1 name=%s fingerprint=%s state=%s -->", m.Name, hex(m.Fingerprint), state)
 }
 
 // ParseFindingMarker is ParseMarker for inline comments.
@@ -89,7 +96,37 @@ func ParseFindingMarker(body string) (FindingMarker, bool) {
 		return FindingMarker{}, false
 	}
 	sum, err := digest.Parse(f[2])
-	return FindingMarker{f[1], sum}, err == nil
+	return FindingMarker{f[1], sum, f[3] == "gone"}, err == nil
+}
+
+// Short is the front of a fingerprint, by which a review lists what its comments tell.
+func Short(fingerprint digest.SHA256) string { return hex(fingerprint)[:16] }
+
+// told lists in a review's body, unseen, the findings that its comments tell. Without it, nobody
+// could know of a comment that somebody has deleted.
+func (p *Plan) told(inline []int) string {
+	if len(inline) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, i := range inline {
+		b.WriteString(" " + Short(p.in.Findings[i].Fingerprint))
+	}
+	return "<!-- recibo told 1" + b.String() + " -->"
+}
+
+// ParseTold returns the short fingerprints of what a review with a marker has told inline, or
+// nothing.
+func ParseTold(body string) []string {
+	if _, ok := ParseMarker(body); !ok {
+		return nil
+	}
+	body = strings.TrimRight(body, " \t\r\n")
+	f := toldForm.FindStringSubmatch(lastLine(body[:strings.LastIndexAny(body, "\r\n")+1]))
+	if f == nil {
+		return nil
+	}
+	return strings.Fields(f[1])
 }
 
 func lastLine(body string) string {

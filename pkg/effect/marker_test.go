@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/recibo-ci/recibo/pkg/digest"
 )
 
@@ -23,7 +25,7 @@ func TestMarkerComesBack(t *testing.T) {
 			}
 		}
 	}
-	f := FindingMarker{"recibo", digest.Of([]byte("x"))}
+	f := FindingMarker{Gone: true, Name: "recibo", Fingerprint: digest.Of([]byte("x"))}
 	if got, ok := ParseFindingMarker("text\n\n" + f.String() + "\n"); !ok || got != f {
 		t.Errorf("ParseFindingMarker() = %+v, %v; want %+v", got, ok, f)
 	}
@@ -32,7 +34,7 @@ func TestMarkerComesBack(t *testing.T) {
 func TestWhatIsNoMarker(t *testing.T) {
 	t.Parallel()
 	m := marker().String()
-	finding := FindingMarker{"recibo", digest.Of([]byte("x"))}.String()
+	finding := FindingMarker{Name: "recibo", Fingerprint: digest.Of([]byte("x"))}.String()
 	for name, body := range map[string]string{
 		"empty":         "",
 		"not_last":      m + "\ntext",
@@ -60,14 +62,39 @@ func TestWhatIsNoMarker(t *testing.T) {
 	}
 }
 
+func TestTold(t *testing.T) {
+	t.Parallel()
+	p := mustPlan(t, input(at("store.go", 11, 11), at("store.go", 12, 12), at("store.go", 13, 13)))
+	body, _ := p.Body(Outcome{Inline: []int{0, 2}})
+	want := []string{Short(p.in.Findings[0].Fingerprint), Short(p.in.Findings[2].Fingerprint)}
+	for name, tt := range map[string]struct {
+		body string
+		want []string
+	}{
+		"told":       {body, want},
+		"line_ends":  {strings.ReplaceAll(body, "\n", "\r\n") + "\r\n", want},
+		"no_marker":  {body[:strings.LastIndex(body, "\n")], nil},
+		"elsewhere":  {strings.Replace(body, "\n\n<!-- recibo review", "\n\ntext\n\n<!-- recibo review", 1), nil},
+		"not_hex":    {strings.Replace(body, want[0], "xxxxxxxxxxxxxxxx", 1), nil},
+		"no_comment": {marker().String(), nil},
+	} {
+		if d := cmp.Diff(tt.want, ParseTold(tt.body)); d != "" {
+			t.Errorf("%s: ParseTold() (-want +got):\n%s", name, d)
+		}
+	}
+}
+
 func FuzzParseMarker(f *testing.F) {
 	f.Add(marker().String())
-	f.Add("text\n\n" + FindingMarker{"recibo", digest.SHA256{}}.String())
+	f.Add("text\n\n" + FindingMarker{Name: "recibo"}.String())
 	f.Add("<!-- recibo review 1 name= run=0 -->")
 	f.Fuzz(func(t *testing.T, body string) {
 		last := strings.TrimRight(body, " \t\r\n")
 		if m, ok := ParseMarker(body); ok && !strings.HasSuffix(last, m.String()) {
 			t.Errorf("ParseMarker(%q) = %+v, which prints otherwise", body, m)
+		}
+		if told := ParseTold(body); told != nil && !strings.Contains(body, strings.Join(told, " ")) {
+			t.Errorf("ParseTold(%q) = %q", body, told)
 		}
 		if m, ok := ParseFindingMarker(body); ok && !strings.HasSuffix(last, m.String()) {
 			t.Errorf("ParseFindingMarker(%q) = %+v, which prints otherwise", body, m)

@@ -106,6 +106,18 @@ func TestCommentThatGitHubLosesGoesToTheBody(t *testing.T) {
 	w.once(3, 2)
 }
 
+func TestGitHubThatKeepsLosingComments(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, githubtest.Options{})
+	w.github.Break(githubtest.Fault{Call: "create review", Kind: githubtest.Lose, Times: 4})
+	if _, err := w.publish(w.plan(input(9))); fault.KindOf(err) != fault.Remote || !strings.Contains(err.Error(), "losing") {
+		t.Errorf("Publish() = %v, want a remote error", err)
+	}
+	if inline, body := w.account(9); inline[0]+body[0] != 0 {
+		t.Error("a part was posted")
+	}
+}
+
 // outside gives finding i a line that the plan's diff has, and GitHub's has not.
 func (w *world) outside(in effect.Input, bad ...int) effect.Input {
 	for _, i := range bad {

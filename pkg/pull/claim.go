@@ -16,13 +16,15 @@ func (p *publisher) claim(ctx context.Context, s sight) error {
 	var standing []effect.Standing
 	if s.prior != nil {
 		var err error
-		if standing, err = p.standing(ctx); err != nil {
+		if standing, err = p.standing(ctx, s.told); err != nil {
 			return err
 		}
 	}
 	delta := p.plan.Reconcile(standing)
 	comments := slices.DeleteFunc(p.plan.Comments(), func(c effect.Comment) bool {
-		return p.loose || p.refused[c.Finding] || !slices.Contains(delta.New, c.Finding)
+		m, _ := effect.ParseFindingMarker(c.Body)
+		// A comment that people have deleted is not put there again; its finding stands in the body.
+		return p.loose || p.refused[c.Finding] || s.told[effect.Short(m.Fingerprint)] || !slices.Contains(delta.New, c.Finding)
 	})
 	for good := 0; ; {
 		body, counts := p.plan.Body(p.outcome(comments, delta, false))

@@ -71,7 +71,7 @@ func TestNextPushRepeatsNothing(t *testing.T) {
 		t.Errorf("comments per finding (-want +got):\n%s", d)
 	}
 	comments := w.github.Comments(number)
-	if c := comments[1]; !c.Minimized || !strings.HasSuffix(c.Body, "_Not found again at "+nextSHA+"._") {
+	if c := comments[1]; !c.Minimized || !strings.Contains(c.Body, "\n\n_Not found again at "+nextSHA+"._\n\n") {
 		t.Errorf("the comment whose finding is gone: %+v", c)
 	}
 	if c := comments[3]; c.Minimized || c.Body != answered.Body {
@@ -79,6 +79,29 @@ func TestNextPushRepeatsNothing(t *testing.T) {
 	}
 	if body := w.github.Reviews(number)[1].Body; !strings.Contains(body, "2 earlier comments still stand.") || !strings.Contains(body, "2 earlier comments are about things") {
 		t.Errorf("body %q does not tell what stands and what is gone", body)
+	}
+}
+
+// A finding that comes back after its comment was called gone is told anew; one whose comment
+// somebody has deleted or rewritten is not put there again.
+func TestWhatPeopleDeleteStaysDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, githubtest.Options{})
+	w.mustPublish(w.plan(input(3)))
+	w.github.DeleteComment(number, w.github.Comments(number)[1].ID)
+	next := input(2)
+	next.Lead = "## Without 2"
+	if got := w.mustPublish(w.plan(next)); got.Counts != (effect.Counts{Standing: 1, Body: 1}) || got.Hidden != 1 {
+		t.Errorf("Publish() = %+v, want the deleted comment's finding in the body, and 1 hidden", got)
+	}
+	next = input(3)
+	next.Lead = "## With 2"
+	if got := w.mustPublish(w.plan(next)); got.Counts != (effect.Counts{Inline: 1, Standing: 1, Body: 1}) {
+		t.Errorf("Publish() = %+v, want the finding that came back inline", got)
+	}
+	inline, body := w.account(3)
+	if d := cmp.Diff([][]int{{1, 0, 2}, {0, 2, 0}}, [][]int{inline, body}); d != "" {
+		t.Errorf("inline and in bodies (-want +got):\n%s", d)
 	}
 }
 

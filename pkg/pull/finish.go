@@ -33,8 +33,8 @@ func (p *publisher) finish(ctx context.Context, out *Result) {
 
 const minimize = "mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: OUTDATED}) { minimizedComment { isMinimized } } }"
 
-// hide minimises a comment where the token may, and says in it that the finding is gone. That also
-// takes the marker away, so that a finding that comes back is told anew.
+// hide minimises a comment where the token may, and says in it that the finding is gone, also in
+// its marker, so that a finding that comes back is told anew.
 func (p *publisher) hide(ctx context.Context, s effect.Standing) bool {
 	p.once(ctx, func() error {
 		_, err := p.query(ctx, minimize, map[string]string{"id": s.Node}, &struct{}{})
@@ -42,7 +42,8 @@ func (p *publisher) hide(ctx context.Context, s effect.Standing) bool {
 	})
 	text := strings.TrimRight(s.Body, " \t\r\n")
 	text = strings.TrimRight(text[:strings.LastIndexAny(text, "\r\n")+1], " \t\r\n")
-	text += fmt.Sprintf("\n\n_Not found again at %s._", p.plan.Head())
+	gone := effect.FindingMarker{Name: p.plan.Name(), Fingerprint: s.Fingerprint, Gone: true}
+	text += fmt.Sprintf("\n\n_Not found again at %s._\n\n%s", p.plan.Head(), gone)
 	a := p.once(ctx, func() error {
 		_, _, err := p.c.api.PullRequests.EditComment(ctx, p.c.owner, p.c.name, s.ID, &github.PullRequestComment{Body: &text})
 		return err

@@ -15,6 +15,8 @@ type sight struct {
 	// twin is a submitted review with the same effects, prior the last other one of the same name,
 	// pending the pending one of the account.
 	twin, prior, pending *github.PullRequestReview
+	// told are the findings, by effect.Short, for which any of those reviews had a comment.
+	told map[string]bool
 }
 
 // look lists the reviews. A list that lacks our own claim is older than the claim, and says
@@ -62,7 +64,7 @@ func (p *publisher) list(ctx context.Context) (sight, error) {
 	if a.verdict != done {
 		return sight{}, p.failed("list the reviews", a)
 	}
-	var s sight
+	s := sight{told: map[string]bool{}}
 	for _, r := range reviews {
 		m, ok := effect.ParseMarker(r.GetBody())
 		switch {
@@ -76,6 +78,9 @@ func (p *publisher) list(ctx context.Context) (sight, error) {
 			s.twin = r
 		default:
 			s.prior = r
+			for _, f := range effect.ParseTold(r.GetBody()) {
+				s.told[f] = true
+			}
 		}
 	}
 	return s, nil
@@ -94,9 +99,9 @@ func (p *publisher) same(m effect.Marker) bool {
 // ours reports whether m was written in our own attempt of the workflow run.
 func (p *publisher) ours(m effect.Marker) bool { return m.Run == p.o.Run && m.Attempt == p.o.Attempt }
 
-// standing lists the comments that earlier reviews of our name left. Those that people deleted are
-// theirs to miss, those without our marker theirs altogether.
-func (p *publisher) standing(ctx context.Context) ([]effect.Standing, error) {
+// standing lists the comments that earlier reviews of our name left. It takes from told what has a
+// comment, whatever that says by now: the rest was deleted by people, or rewritten.
+func (p *publisher) standing(ctx context.Context, told map[string]bool) ([]effect.Standing, error) {
 	comments, a := all(ctx, p, func(o *github.ListOptions) ([]*github.PullRequestComment, *github.Response, error) {
 		return p.c.api.PullRequests.ListComments(ctx, p.c.owner, p.c.name, p.plan.Pull(), &github.PullRequestListCommentsOptions{ListOptions: *o})
 	})
@@ -107,6 +112,10 @@ func (p *publisher) standing(ctx context.Context) ([]effect.Standing, error) {
 	for _, c := range comments {
 		m, ok := effect.ParseFindingMarker(c.GetBody())
 		if !ok || m.Name != p.plan.Name() || !p.me(c.GetUser()) {
+			continue
+		}
+		delete(told, effect.Short(m.Fingerprint))
+		if m.Gone {
 			continue
 		}
 		replied := slices.ContainsFunc(comments, func(o *github.PullRequestComment) bool { return o.GetInReplyTo() == c.GetID() })

@@ -61,6 +61,8 @@ type publisher struct {
 	// waited, limits and doubts are spent of their bounds.
 	waited, limits time.Duration
 	doubts         int
+	// partial counts pending reviews that lacked comments.
+	partial int
 	// refused are findings that GitHub takes no comment for; loose means no commit either.
 	refused map[int]bool
 	loose   bool
@@ -102,6 +104,9 @@ const (
 func (c *Client) Publish(ctx context.Context, plan *effect.Plan, o Options) (Result, error) {
 	if o.Wait == 0 {
 		o.Wait = defaultWait
+	}
+	if c.graphql == "" {
+		return Result{}, fault.New(fault.Request, "leave GITHUB_GRAPHQL_URL as the runner sets it", "post the review of pull request %d: GITHUB_GRAPHQL_URL is not set", plan.Pull())
 	}
 	p := &publisher{c: c, plan: plan, o: o, refused: map[int]bool{}}
 	if err := p.askViewer(ctx); err != nil {

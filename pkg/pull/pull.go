@@ -48,6 +48,9 @@ func New(c Config) (*Client, error) {
 	if err != nil || base.Host == "" {
 		return nil, fault.New(fault.Request, "leave GITHUB_API_URL as the runner sets it", "read GITHUB_API_URL: not a URL")
 	}
+	if graphql, err := url.Parse(c.GraphQLURL); err != nil || c.GraphQLURL != "" && graphql.Host == "" {
+		return nil, fault.New(fault.Request, "leave GITHUB_GRAPHQL_URL as the runner sets it", "read GITHUB_GRAPHQL_URL: not a URL")
+	}
 	owner, name, ok := strings.Cut(c.Repository, "/")
 	if !ok {
 		return nil, fault.New(fault.Request, "set GITHUB_REPOSITORY to owner/name", "read GITHUB_REPOSITORY: %q is not owner/name", c.Repository)

@@ -41,6 +41,9 @@ func (p *publisher) settle(ctx context.Context, s sight) (Result, error) {
 		return Result{}, err
 	}
 	if !whole {
+		if p.partial++; p.partial >= tries {
+			return Result{}, fault.New(fault.Remote, "run it again", "read back the review of pull request %d: GitHub keeps losing its comments", p.plan.Pull())
+		}
 		p.mine = 0
 		return Result{}, p.drop(ctx, id)
 	}

@@ -116,6 +116,7 @@ func TestInert_reads_well(t *testing.T) {
 		{"paths", "a/b.go and /etc/passwd", "a/b.go and &#47;etc/passwd", "a/b.go and &#47;etc/passwd"},
 		{"good_link", "see https://github.com/o/r/blob/main/a.go#L1-L2.", "see <https://github.com/o/r/blob/main/a.go#L1-L2>.", "see <https://github.com/o/r/blob/main/a.go#L1-L2>."},
 		{"good_link_with_port", "(https://docs.example:8443/)", "(<https://docs.example:8443/>)", "(<https://docs.example:8443/>)"},
+		{"link_behind_a_number", "1.https://github.com/o, ://x", "1\\.<https://github.com/o>, ://x", "1\\.<https://github.com/o>, ://x"},
 		{"named_link", "[the docs](https://docs.example:8443/a)", "\\[the docs\\](<https://docs.example:8443/a>)", "\\[the docs\\](<https://docs.example:8443/a>)"},
 		{"bad_link", "see https://evil.example/a, now", "see `https://evil.example/a`, now", "see `https://evil.example/a`, now"},
 		{"bad_named_link", "[x](https://evil.example/a)", "\\[x\\](`https://evil.example/a`)", "\\[x\\](`https://evil.example/a`)"},

@@ -266,6 +266,7 @@ func TestParseNamesWhatStandsAround(t *testing.T) {
 		"number_long":         {"[" + strings.Repeat("1", 401) + "]", "/0: a number of 401 characters (byte 1)"},
 		"half_pair_in_key":    {`{"\ud800":1}`, "/: half a surrogate pair (byte 2)"},
 		"too_deep":            {strings.Repeat("[", 70) + strings.Repeat("]", 70), "more than 64 levels (byte 64)"},
+		"too_many_values":     {"[" + strings.Repeat("0,", 250_000) + "0]", "/249999: more than 250000 values (byte 499999)"},
 		"many_braces":         {"x" + strings.Repeat("{", 100_000), "'x' instead of a JSON value (byte 0)"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -31,7 +31,7 @@ func Child() {
 
 // become puts up the walls and turns into the program. It returns only to say why it could not.
 func become() error {
-	unix.CloseOnExec(controlFD)
+	unix.CloseOnExec(controlFD) // its end is the sign that the program has begun
 	var o order
 	if err := gob.NewDecoder(readerFD(controlFD)).Decode(&o); err != nil {
 		return fmt.Errorf("read order: %w", err)

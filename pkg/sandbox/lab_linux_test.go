@@ -210,6 +210,9 @@ func sink(t *testing.T, network, address, name string) string {
 	return c.LocalAddr().String()
 }
 
+// marker is an argument by which this cell's processes can be told from all others.
+func (c *cell) marker() string { return "marker" + c.dir + "." }
+
 // alive returns the processes that have marker among their arguments.
 func alive(t *testing.T, marker string) []int {
 	t.Helper()

@@ -19,6 +19,7 @@ func helperProbes() map[string]func([]string) error {
 		"bomb":             func([]string) error { return bomb() },
 		"caller":           caller,
 		"victim":           victim,
+		"inner":            inner,
 		"without_landlock": withoutLandlock,
 		"leave":            leave,
 		"echo_environ": func([]string) error {
@@ -51,6 +52,17 @@ func caller(a []string) error {
 		return err
 	}
 	fmt.Println("started")
+	_, err = p.Wait()
+	return err
+}
+
+// inner shows the status of a program in a jail.
+func inner([]string) error {
+	p, err := Start(context.Background(), Policy{Read: append(SystemPaths(), "/proc"), Gateway: "127.0.0.1:9"},
+		Command{Path: "/bin/cat", Args: []string{"/proc/self/status"}, Dir: "/", Stdout: os.Stdout})
+	if err != nil {
+		return err
+	}
 	_, err = p.Wait()
 	return err
 }

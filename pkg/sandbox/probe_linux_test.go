@@ -30,13 +30,9 @@ func TestKernelAgrees(t *testing.T) {
 	c := newLab(t).cell(t)
 	c.policy.Read = append(c.policy.Read, "/proc")
 	c.run("/bin/cat", "/proc/self/status", "/proc/self/oom_score_adj")
-	got := map[string]string{}
+	got := status(c.stdout.String())
 	if !strings.HasSuffix(c.stdout.String(), "\n1000\n") {
 		t.Errorf("the program does not go first when memory runs out: %q", c.stdout.String())
-	}
-	for line := range strings.Lines(c.stdout.String()) {
-		key, value, _ := strings.Cut(line, ":")
-		got[key] = strings.Join(strings.Fields(value), " ")
 	}
 	id := strings.TrimSpace(strings.Repeat(strconv.Itoa(c.uid)+" ", 4))
 	want := map[string]string{
@@ -50,6 +46,56 @@ func TestKernelAgrees(t *testing.T) {
 		if got[key] != value {
 			t.Errorf("%s is %q, want %q", key, got[key], value)
 		}
+	}
+}
+
+// status reads /proc/PID/status.
+func status(content string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(content) {
+		key, value, _ := strings.Cut(line, ":")
+		out[key] = strings.Join(strings.Fields(value), " ")
+	}
+	return out
+}
+
+// What a caller has in groups and inheritable capabilities does not come through.
+func TestNothingIsInherited(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for name, how := range inheritances() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(l.binary, "probe", "inner")
+			cmd.SysProcAttr = how
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			got := status(string(out))
+			for _, set := range []string{"CapInh", "CapPrm", "CapEff", "CapAmb"} {
+				if got[set] != "0000000000000000" {
+					t.Errorf("%s is %q", set, got[set])
+				}
+			}
+			if groups := got["Groups"]; root() && how.Credential.Uid == 0 && groups != "" {
+				t.Errorf("groups are %q, want none", groups)
+			}
+		})
+	}
+}
+
+// inheritances are ways to start a caller. One that is not root has nothing to hand down.
+func inheritances() map[string]*syscall.SysProcAttr {
+	if !root() {
+		return map[string]*syscall.SysProcAttr{"nothing": nil}
+	}
+	return map[string]*syscall.SysProcAttr{
+		"groups": {Credential: &syscall.Credential{Groups: []uint32{4242}}},
+		"ambient": {
+			Credential:  &syscall.Credential{Uid: 65000, Gid: 65000},
+			AmbientCaps: []uintptr{unix.CAP_CHOWN},
+		},
 	}
 }
 

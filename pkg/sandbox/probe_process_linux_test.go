@@ -154,7 +154,7 @@ func hungryProbes() map[string]func([]string) error {
 		"fill_disk": func(a []string) error {
 			for n := 0; ; n++ {
 				if err := os.WriteFile(a[0]+strconv.Itoa(n), make([]byte, 1<<20), 0o600); err != nil {
-					return nil // it is full
+					return sleep() // it is full, and stays so
 				}
 			}
 		},

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/recibo-ci/recibo/pkg/disk"
@@ -226,7 +227,7 @@ func TestKillEndsEverything(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			c := l.cell(t)
-			marker := "marker-" + filepath.Base(c.dir)
+			marker := c.marker()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			p, err := Start(ctx, c.policy, Command{
@@ -303,7 +304,7 @@ func TestDaemonEndsWithProgram(t *testing.T) {
 			t.Parallel()
 			c := l.cell(t)
 			c.policy.Without = test.without
-			marker := "marker-" + filepath.Base(c.dir)
+			marker := c.marker()
 			worked, state := c.probe("daemon", filepath.Join(c.home, "result"), marker)
 			if !worked {
 				t.Fatal("no daemon was left")
@@ -325,7 +326,7 @@ func TestDaemonEndsWithProgram(t *testing.T) {
 func TestJailEndsWithCaller(t *testing.T) {
 	t.Parallel()
 	c := newLab(t).cell(t)
-	marker := "marker-" + filepath.Base(c.dir)
+	marker := c.marker()
 	if root() {
 		check(t, LayOwner(c.home, defaultUser, defaultUser))
 	}
@@ -347,7 +348,7 @@ func TestJailEndsWithCaller(t *testing.T) {
 // is that of everything.
 func TestWardenIsKilled(t *testing.T) {
 	c := newLab(t).cell(t)
-	marker := "marker-" + filepath.Base(c.dir)
+	marker := c.marker()
 	p := c.start(c.lab.binary, "probe", "sleep", marker)
 	check(t, p.warden.Process.Kill())
 	state, err := p.Wait()
@@ -372,12 +373,14 @@ func TestFullDiskEndsTheJail(t *testing.T) {
 	t.Cleanup(func() { check(t, unix.Unmount(c.home, unix.MNT_DETACH)) })
 	check(t, LayOwner(c.home, c.uid, c.uid))
 	c.policy.Limits.FreeBytes = 32 << 20
-	state := c.run(c.lab.binary, "probe", "fill_disk", filepath.Join(c.home, "f"))
-	if state.Cause != CauseDisk && state.Code != 0 {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	p, err := Start(ctx, c.policy, Command{Path: c.lab.binary, Args: []string{"probe", "fill_disk", c.home + "/f"}, Dir: "/"})
+	check(t, err)
+	state, err := p.Wait()
+	check(t, err)
+	if state.Cause != CauseDisk || state.Signal != "killed" {
 		t.Errorf("state is %+v, want cause %q", state, CauseDisk)
-	}
-	if state.Cause != CauseDisk {
-		t.Logf("the disk was full before anybody looked: %+v", state)
 	}
 }
 
