@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -20,13 +21,18 @@ import (
 // none. It is no failure of the run: the files stay where they are, and a warning says so.
 var ErrUnavailable = errors.New("there is no artifact service")
 
+// dialTime bounds the making of a connection, and its TLS handshake.
+const dialTime = 30 * time.Second
+
 // Config says which service, and as whom. The zero value of everything but the first two is the
 // machine's own.
 type Config struct {
 	// ResultsURL and Token are the environment's ACTIONS_RESULTS_URL and ACTIONS_RUNTIME_TOKEN as
 	// they stand.
 	ResultsURL, Token string
-	// Transport sends the requests; nil is Go's default, which heeds the proxy variables.
+	// Proxy names the proxy for an address; nil, or a nil answer, is none.
+	Proxy func(*url.URL) (*url.URL, error)
+	// Transport sends the requests, whatever Proxy says; nil is one that heeds it.
 	Transport http.RoundTripper
 	// Now is the clock that retention and Retry-After dates are counted from.
 	Now func() time.Time
@@ -76,7 +82,7 @@ func Open(c Config) (*Service, error) {
 
 func (c Config) withDefaults() Config {
 	if c.Transport == nil {
-		c.Transport = http.DefaultTransport
+		c.Transport = newTransport(c.Proxy)
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -108,6 +114,28 @@ func originOf(results string) (*url.URL, error) {
 
 // noRedirect hands a redirection back as the answer: neither token nor files follow one.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// errProxy has none of the proxy's address in it, which may hold a password.
+var errProxy = errors.New("the proxy's address cannot be read")
+
+func newTransport(proxy func(*url.URL) (*url.URL, error)) *http.Transport {
+	t := &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout: dialTime, IdleConnTimeout: 90 * time.Second, ForceAttemptHTTP2: true,
+		// A block is written at once: small writes cost more than they save.
+		WriteBufferSize: 64 << 10,
+	}
+	if proxy != nil {
+		t.Proxy = func(r *http.Request) (*url.URL, error) {
+			u, err := proxy(r.URL)
+			if err != nil {
+				return nil, errProxy
+			}
+			return u, nil
+		}
+	}
+	return t
+}
 
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +128,46 @@ func TestRedirectionIsNotFollowed(t *testing.T) {
 	_, err := w.Upload(t.Context(), oneFile("a"))
 	if statusOf(err) != 307 || asked != 1 {
 		t.Errorf("got %v after %d requests, want 307 after one", err, asked)
+	}
+}
+
+func TestProxy(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 2)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.RequestURI
+		http.NotFound(w, r)
+	}))
+	defer proxy.Close()
+	w := newWorld(t, artifacttest.Options{}, func(c *Config) {
+		c.Transport, c.ResultsURL = nil, "http://results.example/"
+		c.Proxy = func(*url.URL) (*url.URL, error) { return url.Parse(proxy.URL) }
+	})
+	if _, err := w.Upload(t.Context(), oneFile("a")); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("got %v, want the proxy's 404", err)
+	}
+	if got, want := <-asked, "http://results.example"+servicePath+"CreateArtifact"; got != want {
+		t.Errorf("the proxy was asked for %q, want %q", got, want)
+	}
+}
+
+func TestUnreadableProxy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, artifacttest.Options{}, func(c *Config) {
+		c.Transport = nil
+		c.Proxy = func(*url.URL) (*url.URL, error) { return nil, errors.New("http://user:s3cret@proxy") }
+	})
+	_, err := w.Upload(t.Context(), oneFile("a"))
+	if err == nil || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), errProxy.Error()) {
+		t.Errorf("got %v, want %v", err, errProxy)
+	}
+}
+
+func TestOwnTransport(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, artifacttest.Options{}, func(c *Config) { c.Transport = nil })
+	if got, err := w.Upload(t.Context(), oneFile("a")); err != nil || got.Name != "a" {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
 

@@ -107,15 +107,21 @@ func TestSameFilesSameZip(t *testing.T) {
 	}
 }
 
+// noise is content that cannot be packed any smaller.
+func noise(t *testing.T, n int) []byte {
+	t.Helper()
+	content := make([]byte, n)
+	if _, err := rand.NewChaCha8([32]byte{1}).Read(content); err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
 func TestManyBlocks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, artifacttest.Options{})
 	w.block = 100
-	content := make([]byte, 1100)
-	random := rand.NewChaCha8([32]byte{1})
-	if _, err := random.Read(content); err != nil {
-		t.Fatal(err)
-	}
+	content := noise(t, 1100)
 	// The second block is lost twice: once before it was taken, once after.
 	w.Break(artifacttest.Fault{Call: "PutBlock", Kind: artifacttest.DropBefore, Skip: 1},
 		artifacttest.Fault{Call: "PutBlock", Kind: artifacttest.DropAfter})
@@ -140,9 +146,9 @@ func TestManyBlocks(t *testing.T) {
 func TestSendingFailsWhilePacking(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, artifacttest.Options{})
-	w.block = 10
+	w.block = 100
 	w.Break(artifacttest.Fault{Call: "PutBlock", Kind: artifacttest.Refuse, Status: 403, Skip: 1})
-	_, err := w.Upload(t.Context(), oneFile("a"))
+	_, err := w.Upload(t.Context(), Upload{Name: "a", Files: []File{{Name: "x", Data: noise(t, 100_000)}}})
 	if err == nil || !strings.HasPrefix(err.Error(), `upload artifact "a": send block 2 of the artifact: 403`) {
 		t.Errorf("got %v, want what became of the block", err)
 	}

@@ -29,6 +29,8 @@ func outputTable() []output {
 		{"git-describe", "What `git describe --tags --always --dirty` says of the checkout."},
 		{"git-sha", "Commit of the checkout."},
 		{"total-tokens", "Input and output tokens, as the endpoint reported them."},
+		{"artifact-id", "Id of the uploaded artifact; empty without one."},
+		{"artifact-url", "Address of the uploaded artifact; empty without one."},
 	}
 }
 

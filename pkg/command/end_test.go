@@ -1,15 +1,22 @@
 package command
 
 import (
+	"archive/zip"
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/recibo-ci/recibo/internal/artifacttest"
 	"github.com/recibo-ci/recibo/internal/modeltest"
 	"github.com/recibo-ci/recibo/pkg/receipt"
 )
@@ -211,11 +218,7 @@ func TestOtherWritersKeysAreKept(t *testing.T) {
 func TestOnARunner(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.env["GITHUB_ACTIONS"] = "true"
-	b.env["GITHUB_WORKSPACE"] = b.dir
-	b.env["GITHUB_OUTPUT"] = filepath.Join(t.TempDir(), "output")
-	b.env["GITHUB_STEP_SUMMARY"] = filepath.Join(t.TempDir(), "summary")
-	b.env["GITHUB_SERVER_URL"], b.env["GITHUB_API_URL"], b.env["GITHUB_GRAPHQL_URL"] = "https://github.com", "https://api.github.com", "https://api.github.com/graphql"
+	b.onRunner()
 	b.env["INPUT_NONESUCH"] = "x"
 	evil := strings.Replace(lockFinding, "Create returns", `\n::set-output name=x::y\n##[error]z\nCreate returns`, 1)
 	b.ask(modeltest.CodeMode("echo '::warning::from the agent'; echo 'x ##[error]y'; git log -1"), modeltest.Message(evil))
@@ -249,6 +252,71 @@ func TestOnARunner(t *testing.T) {
 	summary, err := os.ReadFile(b.env["GITHUB_STEP_SUMMARY"])
 	if err != nil || !strings.Contains(string(summary), "Never unlocked") {
 		t.Errorf("summary = %q, %v", summary, err)
+	}
+}
+
+// What is uploaded are recibo's own files, each once, and the receipt among them is the one on
+// disk.
+func TestArtifactHoldsOurFiles(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	server := artifacttest.Start(t, artifacttest.Options{})
+	b.onRunner()
+	b.env["ACTIONS_RESULTS_URL"], b.env["ACTIONS_RUNTIME_TOKEN"] = server.ResultsURL, server.Token
+	b.env["GITHUB_JOB"], b.env["GITHUB_RUN_ID"], b.env["GITHUB_RUN_ATTEMPT"] = "review", "42", "2"
+	put(t, filepath.Join(b.dir, ".recibo", "mine.txt"), "not recibo's")
+	b.ask(look(""), modeltest.Message(noFinding))
+	b.want(exitDone, "review", "--prompt-file="+promptV3)
+	all := server.Artifacts()
+	if len(all) != 1 || all[0].Name != "recibo-review-2" || !all[0].Finalized {
+		t.Fatalf("artifacts = %+v, want recibo-review-2", all)
+	}
+	z, err := zip.NewReader(bytes.NewReader(all[0].Zip), int64(len(all[0].Zip)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range z.File {
+		names = append(names, f.Name)
+		if f.Name != "usage.json" {
+			continue
+		}
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		want, rerr := os.ReadFile(filepath.Join(b.dir, "usage.json"))
+		if err != nil || rerr != nil || !bytes.Equal(got, want) {
+			t.Errorf("the artifact's receipt is not the one on disk: %v, %v", err, rerr)
+		}
+	}
+	slices.Sort(names)
+	if d := cmp.Diff([]string{"events.jsonl", "prompt.resolved.md", "review.json", "usage.json", "wire.jsonl"}, names); d != "" {
+		t.Errorf("files (-want +got):\n%s", d)
+	}
+	output, err := os.ReadFile(b.env["GITHUB_OUTPUT"])
+	if err != nil || !strings.Contains(string(output), "/actions/runs/42/artifacts/") {
+		t.Errorf("outputs do not tell the artifact's address: %v\n%s", err, output)
+	}
+}
+
+// A service that fails costs nothing: everything is in the workspace, and exit 5 says that a rerun
+// may mend it.
+func TestArtifactServiceFails(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	server := artifacttest.Start(t, artifacttest.Options{})
+	server.Break(artifacttest.Fault{Call: "CreateArtifact", Kind: artifacttest.Refuse, Status: http.StatusForbidden})
+	b.onRunner()
+	b.env["ACTIONS_RESULTS_URL"], b.env["ACTIONS_RUNTIME_TOKEN"] = server.ResultsURL, server.Token
+	b.ask(look(""), modeltest.Message(noFinding))
+	b.want(exitRemote, "review", "--prompt-file="+promptV3)
+	if rec := b.receipt(); rec.Status != receipt.Completed || rec.Review.Path == "" {
+		t.Errorf("status %q, review %q; want a completed review on disk", rec.Status, rec.Review.Path)
+	}
+	if !strings.Contains(b.stdout.String(), "hint: run the job again") {
+		t.Errorf("no hint:\n%s", b.stdout.String())
 	}
 }
 

@@ -34,6 +34,9 @@ func (r *reviewing) finish(ctx context.Context, err error) error {
 		r.warn(fmt.Sprintf("%s held something that is no receipt; it is kept as %s", r.usageFile(), aside))
 	}
 	err = errors.Join(err, werr)
+	if werr == nil && r.receipt.Status != receipt.Refused {
+		err = errors.Join(err, r.upload(ctx))
+	}
 	if terr := r.tell(err); terr != nil {
 		err = errors.Join(err, asReview(terr))
 	}
@@ -194,6 +197,8 @@ func (r *reviewing) outputs() []actions.Output {
 		{Name: "git-describe", Value: string(rec.GitDescribe)},
 		{Name: "git-sha", Value: string(rec.GitSHA)},
 		{Name: "total-tokens", Value: strconv.FormatInt(rec.Tokens.Total, 10)},
+		{Name: "artifact-id", Value: r.uploaded.id},
+		{Name: "artifact-url", Value: r.uploaded.url},
 	}
 }
 

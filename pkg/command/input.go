@@ -47,6 +47,8 @@ func inputs() []input {
 		{name: "usage-file", def: "usage.json", text: "Where the receipt is written. Keys of other writers are kept."},
 		{name: "output-file", def: ".recibo/review.json", text: "Where the review is written, byte for byte as Codex wrote it."},
 		{name: "artifacts-dir", def: ".recibo", text: "Where recibo's other files are written."},
+		{name: "upload-artifact", def: "true", text: "Upload recibo's files as an artifact of the run. Without an artifact service they stay in the workspace, and a warning says so."},
+		{name: "artifact-name", text: "Name of the artifact. Default: `recibo-JOB-ATTEMPT`; a name that is taken gets a suffix."},
 		{name: "wire-record", def: "digests", text: "What is kept of each model request: `digests`, or `full` (bodies too, in `session.jsonl`)."},
 		{name: "github-token", def: "${{ github.token }}", secret: true, text: "Token for GitHub's API; asked when the event has only the pull request's number."},
 		{name: "on-skip", def: "pass", text: "What a run that cannot review does: `pass`, or `fail`."},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recibo-ci/recibo/pkg/actions"
+	"github.com/recibo-ci/recibo/pkg/artifact"
 	"github.com/recibo-ci/recibo/pkg/codex"
 	"github.com/recibo-ci/recibo/pkg/fault"
 	"github.com/recibo-ci/recibo/pkg/gateway"
@@ -15,25 +16,26 @@ import (
 
 // options are the inputs of a review, parsed once.
 type options struct {
-	prompt, promptFile         string
-	context                    string
-	toolsFile                  string
-	toolsNamed                 bool
-	schema, schemaFile         string
-	key                        string
-	endpoint                   gateway.Endpoint
-	codexVersion, codexBin     string
-	codexArgs                  []string
-	model, effort              string
-	workingDirectory           string
-	timeout                    time.Duration
-	pullRequest                int
-	usageFile, outputFile      string
-	artifactsDir               string
-	wireFull                   bool
-	token                      string
-	failOnSkip                 bool
-	allowUnsandboxed, writable bool
+	prompt, promptFile                 string
+	context                            string
+	toolsFile                          string
+	toolsNamed                         bool
+	schema, schemaFile                 string
+	key                                string
+	endpoint                           gateway.Endpoint
+	codexVersion, codexBin             string
+	codexArgs                          []string
+	model, effort                      string
+	workingDirectory                   string
+	timeout                            time.Duration
+	pullRequest                        int
+	usageFile, outputFile              string
+	artifactsDir                       string
+	artifactName                       string
+	wireFull                           bool
+	token                              string
+	failOnSkip                         bool
+	allowUnsandboxed, writable, upload bool
 }
 
 // readOptions checks every input that can be checked without looking at the repository.
@@ -84,9 +86,23 @@ func (o *options) readChoices(v values) error {
 		return err
 	}
 	o.context, o.failOnSkip, o.wireFull, o.writable = context, skip == "fail", record == "full", box == "workspace-write"
-	o.allowUnsandboxed, err = actions.Bool(v.word("allow-unsandboxed"))
-	if err != nil {
-		return fault.New(fault.Request, "use true or false", "read input allow-unsandboxed: %w", err)
+	return o.readSwitches(v)
+}
+
+func (o *options) readSwitches(v values) error {
+	for name, into := range map[string]*bool{"allow-unsandboxed": &o.allowUnsandboxed, "upload-artifact": &o.upload} {
+		on, err := actions.Bool(v.word(name))
+		if err != nil {
+			return fault.New(fault.Request, "use true or false", "read input %s: %w", name, err)
+		}
+		*into = on
+	}
+	o.artifactName = v.word("artifact-name")
+	if o.artifactName == "" {
+		return nil
+	}
+	if err := artifact.CheckName(o.artifactName); err != nil {
+		return asRequest(err)
 	}
 	return nil
 }

@@ -43,6 +43,8 @@ type reviewing struct {
 	roots    []string
 	warnings []string
 	skip     string
+	// uploaded is the artifact once there is one.
+	uploaded uploaded
 	// next are commands to offer at the end.
 	next []string
 }

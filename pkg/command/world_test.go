@@ -87,6 +87,21 @@ func plainEnviron(t testing.TB) map[string]string {
 	return env
 }
 
+// onRunner sets what a runner sets.
+func (b *bench) onRunner() {
+	dir := b.t.TempDir()
+	for name, value := range map[string]string{
+		"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": b.dir,
+		"GITHUB_OUTPUT": filepath.Join(dir, "output"), "GITHUB_STEP_SUMMARY": filepath.Join(dir, "summary"),
+		"GITHUB_SERVER_URL": "https://github.com", "GITHUB_API_URL": "https://api.github.com",
+		"GITHUB_GRAPHQL_URL": "https://api.github.com/graphql",
+		// Where the tests have less than the whole jail, that is told by the receipt.
+		"INPUT_ALLOW-UNSANDBOXED": "true",
+	} {
+		b.env[name] = value
+	}
+}
+
 // commitToHead adds a file to the pull request's head.
 func (b *bench) commitToHead(path, content string) string {
 	b.t.Helper()

@@ -121,6 +121,7 @@ func TestInert_reads_well(t *testing.T) {
 		{"bad_link", "see https://evil.example/a, now", "see `https://evil.example/a`, now", "see `https://evil.example/a`, now"},
 		{"bad_named_link", "[x](https://evil.example/a)", "\\[x\\](`https://evil.example/a`)", "\\[x\\](`https://evil.example/a`)"},
 		{"reference", "https://github.com/o/r/issues/3", "`https://github.com/o/r/issues/3`", "`https://github.com/o/r/issues/3`"},
+		{"reference_escaped", "https://github.com/o/r/%69ssues/3", "`https://github.com/o/r/%69ssues/3`", "`https://github.com/o/r/%69ssues/3`"},
 		{"touching", "`a`#1@b", "`a#1@b`", "`a#1@b`"},
 		{"bidi", "a\u202Eb", "a⟨U+202E⟩b", "a⟨U+202E⟩b"},
 		{"tags", "a\U000E0041\U000E0042\U000E0043b", "a⟨U+E0041 and 2 more⟩b", "a⟨U+E0041 and 2 more⟩b"},

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -119,19 +121,15 @@ func (w *writer) special(match, rest string) int {
 // more than a reference to it, which leaves a note there.
 func (p Policy) links(link string) bool {
 	m := linkable.FindStringSubmatch(link)
-	if m == nil || reference.MatchString(link) {
+	if m == nil {
 		return false
 	}
-	for _, host := range p.Hosts {
-		if m[1] == host {
-			return true
-		}
-	}
-	return false
+	meant, err := url.PathUnescape(link)
+	return err == nil && !reference.MatchString(meant) && slices.Contains(p.Hosts, m[1])
 }
 
-// span adds a code span. In a cell of a table a span cannot hold "|" in a way that also
-// reads well outside of tables, and one of nothing but spaces is none.
+// span adds a code span. Where a table may be around it, it cannot hold "|" in a way that also
+// reads well without a table.
 func (w *writer) span(content string) {
 	if w.policy.Line && strings.Contains(content, "|") {
 		w.add(content, nil)
@@ -140,7 +138,7 @@ func (w *writer) span(content string) {
 	w.code.WriteString(content)
 }
 
-// flush writes the span that is waiting.
+// flush writes the span that is waiting. One of nothing but spaces would be none.
 func (w *writer) flush() {
 	content := w.code.String()
 	w.code.Reset()
