@@ -3,11 +3,16 @@
 package e2e
 
 import (
+	"archive/zip"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/recibo-ci/recibo/pkg/receipt"
 )
 
 const act = "github.com/nektos/act@v0.2.89"
@@ -70,16 +75,58 @@ func TestActRunsTheAction(t *testing.T) {
 		}
 		write(t, path, data)
 	}
-	c := exec.Command("go", "run", act, "pull_request", "-C", r.workspace, "-e", filepath.Join(r.dir, "workflow", "event.json"),
+	kept := filepath.Join(r.dir, "artifacts")
+	c := exec.Command("go", "run", act, "--artifact-server-path", kept, "--artifact-server-addr", "127.0.0.1", "--artifact-server-port", freePort(t), "pull_request", "-C", r.workspace, "-e", filepath.Join(r.dir, "workflow", "event.json"),
 		"-P", "ubuntu-latest=node:22-bookworm-slim", "--pull=false", "--action-offline-mode", "--no-cache-server",
 		"--container-daemon-socket", "-", "--rm", "-s", "GITHUB_TOKEN=x", "--env", "GITHUB_REPOSITORY=example/orders", "--env", "GITHUB_RUN_ID=42")
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("act: %v\n%s", err, out)
 	}
+	checkArtifact(t, kept)
 	for _, want := range []string{"a later step has read everything", "a second job has read the verdict"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("act's log does not say %q:\n%s", want, out)
 		}
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// checkArtifact reads what act's artifact server took.
+func checkArtifact(t *testing.T, dir string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "*", "*", "*.zip"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("artifacts in act's server: %q, %v; want one", found, err)
+	}
+	z, err := zip.OpenReader(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	f, err := z.Open("usage.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := receipt.Parse(data)
+	if err != nil || rec.Status != receipt.Completed || rec.Review.Findings != 3 {
+		t.Errorf("the artifact's receipt: %v, %+v", err, rec)
 	}
 }

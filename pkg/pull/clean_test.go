@@ -144,6 +144,11 @@ func TestForgedMarkerCountsForNothing(t *testing.T) {
 	if got.Already || got.Counts.Inline != 1 {
 		t.Errorf("Publish() = %+v: it believed a forged marker", got)
 	}
+	next := w.plan(input(2))
+	w.github.AddReview(number, githubtest.Review{User: "someone", State: "COMMENTED"}, githubtest.Comment{Body: next.Comments()[1].Body, Path: "store.go"})
+	if got := w.mustPublish(next); got.Counts != (effect.Counts{Inline: 1, Standing: 1}) {
+		t.Errorf("Publish() = %+v: it believed a forged comment", got)
+	}
 }
 
 func TestSummaryKeepsOneReview(t *testing.T) {
