@@ -13,7 +13,7 @@ import (
 var (
 	nameForm    = regexp.MustCompile(`^[A-Za-z0-9._]+(-[A-Za-z0-9._]+)*$`)
 	commitForm  = regexp.MustCompile(`^[0-9a-f]{40}$`)
-	reviewForm  = regexp.MustCompile(`^<!-- recibo review 1 name=(\S+) run=([0-9]{1,19}) attempt=([0-9]{1,9}) head=([0-9a-f]{40}) digest=([0-9a-f]{64}) inline=([0-9]{1,3}) state=(whole|probe) -->$`)
+	reviewForm  = regexp.MustCompile(`^<!-- recibo review 1 name=(\S+) run=([0-9]{1,19}) attempt=([0-9]{1,9}) head=([0-9a-f]{40}) digest=([0-9a-f]{64}) inline=([0-9]{1,3}) base=([0-9]{1,19}) state=(whole|probe) -->$`)
 	findingForm = regexp.MustCompile(`^<!-- recibo finding 1 name=(\S+) fingerprint=([0-9a-f]{64}) state=(open|gone) -->$`)
 	toldForm    = regexp.MustCompile(`^<!-- recibo told 1((?: [0-9a-f]{16})+) -->$`)
 )
@@ -37,6 +37,8 @@ type Marker struct {
 	Digest digest.SHA256
 	// Inline is how many inline comments the review was created with.
 	Inline int
+	// Base is the id of the last submitted review of the same name that it takes account of, or 0.
+	Base int64
 	// Probe means that the review only asked GitHub which comments it takes, and must never be
 	// submitted.
 	Probe bool
@@ -48,7 +50,8 @@ func (m Marker) String() string {
 	if m.Probe {
 		state = "probe"
 	}
-	return fmt.Sprintf("<!-- recibo review 1 name=%s run=%d attempt=%d head=%s digest=%s inline=%d state=%s -->", m.Name, m.Run, m.Attempt, m.Head, hex(m.Digest), m.Inline, state)
+	return fmt.Sprintf("<!-- recibo review 1 name=%s run=%d attempt=%d head=%s digest=%s inline=%d base=%d state=%s -->",
+		m.Name, m.Run, m.Attempt, m.Head, hex(m.Digest), m.Inline, m.Base, state)
 }
 
 // ParseMarker reads the marker in the last line of a review's body. White space may follow it;
@@ -60,13 +63,14 @@ func ParseMarker(body string) (Marker, bool) {
 		return Marker{}, false
 	}
 	var m Marker
-	var errs [4]error
-	m.Name, m.Head, m.Probe = f[1], f[4], f[7] == "probe"
+	var errs [5]error
+	m.Name, m.Head, m.Probe = f[1], f[4], f[8] == "probe"
 	m.Run, errs[0] = strconv.ParseInt(f[2], 10, 64)
 	m.Attempt, errs[1] = strconv.Atoi(f[3])
 	m.Digest, errs[2] = digest.Parse(f[5])
 	m.Inline, errs[3] = strconv.Atoi(f[6])
-	if errs != [4]error{} || m.String() != line {
+	m.Base, errs[4] = strconv.ParseInt(f[7], 10, 64)
+	if errs != [5]error{} || m.String() != line {
 		return Marker{}, false
 	}
 	return m, true

@@ -11,7 +11,7 @@ import (
 )
 
 func marker() Marker {
-	return Marker{Name: "recibo", Run: math.MaxInt64, Attempt: 3, Head: head, Digest: digest.Of([]byte("x")), Inline: 40}
+	return Marker{Name: "recibo", Run: math.MaxInt64, Attempt: 3, Head: head, Digest: digest.Of([]byte("x")), Inline: 40, Base: 9_007_199_254_740_993}
 }
 
 func TestMarkerComesBack(t *testing.T) {

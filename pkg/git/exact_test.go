@@ -159,9 +159,13 @@ func TestPrivateGitDir(t *testing.T) {
 	}
 	at := c
 	at.env = append(at.env, "GIT_DIR="+dir)
+	// Before anything refreshes it, the index knows the files already.
+	if got := at.git("diff-files", "--name-only"); got != "" {
+		t.Errorf("diff-files = %q, want nothing", got)
+	}
 	for command, want := range map[string]string{
 		"status --porcelain": "", "rev-parse HEAD base": head + "\n" + head, "rev-parse --show-toplevel": c.dir,
-		"diff-files --name-only": "", "config --get http.extraheader": "", "log --format=%s": "one",
+		"config --get http.extraheader": "", "log --format=%s": "one",
 	} {
 		got, err := at.try(strings.Fields(command)...)
 		if got != want || err != nil && want != "" {

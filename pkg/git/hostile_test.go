@@ -132,12 +132,16 @@ func TestHostile_submodule(t *testing.T) {
 	t.Parallel()
 	c, sub := withSubmodule(t)
 	trap := c.trap()
-	sub.git("config", "core.fsmonitor", trap.command)
+	// Settings given to the outer git reach the inner one; a filter has no name to override.
+	sub.git("config", "filter.x.clean", trap.command+"; cat")
+	c.write(".git/modules/lib/info/attributes", "* filter=x\n")
+	sub.age("f")
 	c.git("describe", "--always", "--dirty")
 	if !trap.sprung() {
 		t.Fatal("plain git does not spring the trap: the test shows nothing")
 	}
 	trap.reset()
+	sub.write("f", "1") // other times again
 	if got, err := c.open().Describe(t.Context()); strings.HasSuffix(got, "dirty") || err != nil {
 		t.Errorf("Describe() = %q, %v, want clean", got, err)
 	}

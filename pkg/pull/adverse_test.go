@@ -118,6 +118,35 @@ func TestGitHubThatKeepsLosingComments(t *testing.T) {
 	}
 }
 
+// Two pushes in short order: the second run has looked before the first one's review was there.
+func TestReviewOfAnotherHeadInBetween(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, githubtest.Options{})
+	w.github.AddToken("ghs_first", githubtest.Token{Login: githubtest.Bot})
+	w.github.Push(number, nextSHA, lines(), false)
+	first, overtaken := w.as("ghs_first"), false
+	w.github.OnRequest(func(r githubtest.Request) bool {
+		if r.Token == token && r.Call == "list reviews" && r.Acted && !overtaken {
+			overtaken = true
+			o := w.options()
+			o.Run = 99
+			if _, err := first.Publish(t.Context(), w.plan(input(3)), o); err != nil {
+				t.Errorf("Publish() of the first = %v", err)
+			}
+		}
+		return false
+	})
+	next := input(4)
+	next.Head = nextSHA
+	if got := w.mustPublish(w.plan(next)); !overtaken || got.Counts != (effect.Counts{Inline: 1, Standing: 3}) {
+		t.Errorf("Publish() = %+v, overtaken %v; want 1 new finding", got, overtaken)
+	}
+	inline, _ := w.account(4)
+	if d := cmp.Diff([]int{1, 1, 1, 1}, inline); d != "" {
+		t.Errorf("comments per finding (-want +got):\n%s", d)
+	}
+}
+
 // outside gives finding i a line that the plan's diff has, and GitHub's has not.
 func (w *world) outside(in effect.Input, bad ...int) effect.Input {
 	for _, i := range bad {

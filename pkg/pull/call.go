@@ -70,6 +70,8 @@ func (p *publisher) failed(what string, a reply) error {
 		return a.err // The end of ctx.
 	case a.status == http.StatusUnauthorized, a.status == http.StatusForbidden, a.status == http.StatusNotFound:
 		return fault.New(fault.Request, "give the job `pull-requests: write`, and pass github-token", "%s: GitHub answered %d", where, a.status)
+	case a.status == http.StatusOK:
+		return fault.New(fault.Remote, "run it again", "%s: %w", where, a.err)
 	case a.status != 0:
 		return fault.New(fault.Remote, "run it again", "%s: GitHub answered %d", where, a.status)
 	}
@@ -139,7 +141,7 @@ func all[E any](ctx context.Context, p *publisher, list func(*github.ListOptions
 		}
 		o.Page = next
 	}
-	return nil, reply{verdict: refused, status: http.StatusOK, err: fmt.Errorf("more than %d pages", maxPages)}
+	return nil, reply{verdict: refused, status: http.StatusOK, err: fmt.Errorf("there are more than %d pages", maxPages)}
 }
 
 // create creates a review that is pending, as go-github's empty Event means.

@@ -27,10 +27,10 @@ func (p *publisher) claim(ctx context.Context, s sight) error {
 		return p.loose || p.refused[c.Finding] || s.told[effect.Short(m.Fingerprint)] || !slices.Contains(delta.New, c.Finding)
 	})
 	for good := 0; ; {
-		body, counts := p.plan.Body(p.outcome(comments, delta, false))
+		body, counts := p.plan.Body(p.outcome(s, comments, delta, false))
 		id, a := p.create(ctx, body, comments)
 		if a.verdict == refused && !(p.loose && len(comments) == 0) {
-			rest, known, err := p.sift(ctx, comments, good, delta)
+			rest, known, err := p.sift(ctx, front{s, comments, good, delta})
 			if err != nil || rest == nil {
 				return err
 			}
@@ -57,8 +57,9 @@ func (p *publisher) created(ctx context.Context, id int64, a reply) error {
 	return p.failed("create the review", a)
 }
 
-func (p *publisher) outcome(comments []effect.Comment, d effect.Delta, probe bool) effect.Outcome {
-	o := effect.Outcome{Standing: d.Standing, Gone: len(d.Gone), Marker: effect.Marker{Run: p.o.Run, Attempt: p.o.Attempt, Probe: probe}}
+func (p *publisher) outcome(s sight, comments []effect.Comment, d effect.Delta, probe bool) effect.Outcome {
+	m := effect.Marker{Run: p.o.Run, Attempt: p.o.Attempt, Base: s.prior.GetID(), Probe: probe}
+	o := effect.Outcome{Standing: d.Standing, Gone: len(d.Gone), Marker: m}
 	for _, c := range comments {
 		o.Inline = append(o.Inline, c.Finding)
 	}
@@ -68,40 +69,48 @@ func (p *publisher) outcome(comments []effect.Comment, d effect.Delta, probe boo
 	return o
 }
 
-// sift takes from comments, which GitHub has refused together, the first that it refuses. It
+// front is what a search for a refused comment knows.
+type front struct {
+	sight
+	comments []effect.Comment
+	// good is how many comments at the front are known to pass together.
+	good  int
+	delta effect.Delta
+}
+
+// sift takes from the comments, which GitHub has refused together, the first that it refuses. It
 // returns the others and how many at their front are known to pass, or nil when the pull request
 // has to be looked at anew. When there is more than one and the head has moved, or when there are
 // too many, the commit is given up, and all comments with it.
-func (p *publisher) sift(ctx context.Context, comments []effect.Comment, good int, d effect.Delta) ([]effect.Comment, int, error) {
-	if len(comments) == 0 || len(p.refused) >= maxRefused {
+func (p *publisher) sift(ctx context.Context, f front) ([]effect.Comment, int, error) {
+	loose := len(f.comments) == 0 || len(p.refused) >= maxRefused
+	if len(p.refused) == 1 {
+		// Without an answer the comments are still sifted.
+		now, err := p.c.Get(ctx, p.plan.Pull())
+		loose = loose || err == nil && now.Head.SHA != p.plan.Head()
+	}
+	if loose {
 		p.loose = true
 		return []effect.Comment{}, 0, nil
 	}
-	if len(p.refused) == 1 {
-		// Without an answer the comments are still sifted.
-		if now, err := p.c.Get(ctx, p.plan.Pull()); err == nil && now.Head.SHA != p.plan.Head() {
-			p.loose = true
-			return []effect.Comment{}, 0, nil
-		}
-	}
-	at, ok, err := p.hunt(ctx, comments, good, d)
+	at, ok, err := p.hunt(ctx, f)
 	if err != nil || !ok {
 		return nil, 0, err
 	}
-	p.refused[comments[at].Finding] = true
-	return append(append([]effect.Comment{}, comments[:at]...), comments[at+1:]...), at, nil
+	p.refused[f.comments[at].Finding] = true
+	return append(append([]effect.Comment{}, f.comments[:at]...), f.comments[at+1:]...), at, nil
 }
 
-// hunt finds the first comment that GitHub refuses, given that the first good ones pass together
-// and all do not. A probe that fails costs one call, one that succeeds two, as it has to be
-// deleted; so the parts are made as Fibonacci numbers are, and for n comments it takes no more
-// than 2·log₂ n calls. It is not ok when something else than a refusal came in between.
-func (p *publisher) hunt(ctx context.Context, comments []effect.Comment, good int, d effect.Delta) (at int, ok bool, err error) {
-	bad := len(comments)
+// hunt finds the first comment that GitHub refuses. A probe that fails costs one call, one that
+// succeeds two, as it has to be deleted; so the parts are made as Fibonacci numbers are, and for n
+// comments it takes no more than 2·log₂ n calls. It is not ok when something else than a refusal
+// came in between.
+func (p *publisher) hunt(ctx context.Context, f front) (at int, ok bool, err error) {
+	good, bad := f.good, len(f.comments)
 	for bad-good > 1 {
 		probe := good + split(bad-good)
-		body, _ := p.plan.Body(p.outcome(comments[:probe], d, true))
-		id, a := p.create(ctx, body, comments[:probe])
+		body, _ := p.plan.Body(p.outcome(f.sight, f.comments[:probe], f.delta, true))
+		id, a := p.create(ctx, body, f.comments[:probe])
 		switch a.verdict {
 		case refused:
 			bad = probe

@@ -53,7 +53,7 @@ func (p *publisher) hide(ctx context.Context, s effect.Standing) bool {
 
 // update gives the one review of a summary a new body. Doing it twice does nothing more.
 func (p *publisher) update(ctx context.Context, prior *github.PullRequestReview) (Result, error) {
-	body, counts := p.plan.Body(p.outcome(nil, effect.Delta{}, false))
+	body, counts := p.plan.Body(p.outcome(sight{}, nil, effect.Delta{}, false))
 	a := p.once(ctx, func() error {
 		_, _, err := p.c.api.PullRequests.UpdateReview(ctx, p.c.owner, p.c.name, p.plan.Pull(), prior.GetID(), body)
 		return err

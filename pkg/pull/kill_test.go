@@ -20,10 +20,15 @@ const findings = 5
 // scope ends with a trial and not with its test, so that a thousand servers do not stay.
 type scope struct {
 	testing.TB
+	mu       sync.Mutex
 	cleanups []func()
 }
 
-func (s *scope) Cleanup(f func()) { s.cleanups = append(s.cleanups, f) }
+func (s *scope) Cleanup(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cleanups = append(s.cleanups, f)
+}
 
 func (s *scope) close() {
 	for _, f := range slices.Backward(s.cleanups) {
@@ -161,6 +166,8 @@ func try(t testing.TB, seed uint64, o githubtest.Options, noReadBack bool) (twic
 		fates = append(fates, f)
 	}
 	twice, lost = x.all(x.plan(in), fates, seed%4 == 3)
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	return twice, lost, x.died
 }
 

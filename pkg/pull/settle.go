@@ -33,7 +33,9 @@ func (p *publisher) settle(ctx context.Context, s sight) (Result, error) {
 			return Result{}, p.wait(ctx, fmt.Sprintf("the pending review %q of run %d, attempt %d", m.Name, m.Run, m.Attempt))
 		}
 	}
-	if !p.same(m) {
+	if m.Base != s.prior.GetID() || !p.same(m) {
+		// Another review of the name may have told in between what this one tells.
+		p.mine = 0
 		return Result{}, p.drop(ctx, id)
 	}
 	whole, err := p.whole(ctx, id, m.Inline)
