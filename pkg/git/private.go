@@ -47,7 +47,6 @@ func baseSettings() []setting {
 		{"core.symlinks", "true"},
 		{"core.autocrlf", "false"},
 		{"core.safecrlf", "false"},
-		{"checkout.workers", "0"}, // as many as there are processors
 		{"gc.auto", "0"},
 		{"maintenance.auto", "false"},
 		{"protocol.allow", "never"},

@@ -207,3 +207,23 @@ func TestRateLimitsAreWaitedFor(t *testing.T) {
 		t.Errorf("Publish() = %v after %s, want a remote error at once", err, w.clock.total())
 	}
 }
+
+func TestClaimThatSomebodyDeletes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, githubtest.Options{})
+	w.github.AddToken("ghs_other", githubtest.Token{Login: githubtest.Bot})
+	other, deleted := w.as("ghs_other"), false
+	w.github.OnRequest(func(r githubtest.Request) bool {
+		if r.Call == "create review" && r.Acted && !deleted {
+			deleted = true
+			if _, _, err := other.api.PullRequests.DeletePendingReview(t.Context(), githubtest.Owner, githubtest.Name, number, w.github.Reviews(number)[0].ID); err != nil {
+				t.Error(err)
+			}
+		}
+		return false
+	})
+	if got := w.mustPublish(w.plan(input(2))); !deleted || got.Counts != (effect.Counts{Inline: 2}) {
+		t.Errorf("Publish() = %+v, deleted %v", got, deleted)
+	}
+	w.once(2)
+}

@@ -110,21 +110,23 @@ func (x *trial) run(id int64, n int, plan *effect.Plan, f *fate) error {
 	return err
 }
 
-// all publishes with as many publishers as there are fates, then again until one comes through,
-// and returns how many findings are told twice, and how many not at all.
-func (x *trial) all(plan *effect.Plan, fates []*fate, oneRun bool) (twice, lost int) {
+// all publishes with as many publishers as there are fates, then again until each plan comes
+// through, and returns how many findings are told twice, and how many not at all.
+func (x *trial) all(plans []*effect.Plan, fates []*fate, oneRun bool) (twice, lost int) {
 	var wait sync.WaitGroup
 	for i, f := range fates {
 		id := int64(1000 + i)
 		if oneRun {
 			id = 1000
 		}
-		wait.Go(func() { _ = x.run(id, i, plan, f) })
+		wait.Go(func() { _ = x.run(id, i, plans[i], f) })
 	}
 	wait.Wait()
-	for n := range 5 {
-		if x.run(int64(2000+n), len(fates)+n, plan, nil) == nil {
-			break
+	for i, plan := range plans {
+		for n := range 5 {
+			if x.run(int64(2000+10*i+n), len(fates)+10*i+n, plan, nil) == nil {
+				break
+			}
 		}
 	}
 	inline, body := x.account(findings)
@@ -140,7 +142,7 @@ func (x *trial) all(plan *effect.Plan, fates []*fate, oneRun bool) (twice, lost 
 }
 
 // try runs one trial. Odd seeds have two publishers at once, of whom one or both die, half of these
-// in the same workflow run; a third of the pull requests has a comment that GitHub refuses, another an earlier review of ours.
+// in the same workflow run, some for two heads; a third of the pull requests has a comment that GitHub refuses, another an earlier review of ours.
 func try(t testing.TB, seed uint64, o githubtest.Options, noReadBack bool) (twice, lost, died int) {
 	t.Helper()
 	s := &scope{TB: t}
@@ -158,6 +160,12 @@ func try(t testing.TB, seed uint64, o githubtest.Options, noReadBack bool) (twic
 		x.mustPublish(x.plan(early))
 	}
 	var fates []*fate
+	plans := []*effect.Plan{x.plan(in), x.plan(in)}
+	if seed%12 == 5 {
+		in.Head = nextSHA
+		x.github.Push(number, nextSHA, lines(), false)
+		plans[1] = x.plan(in)
+	}
 	for i := range 1 + int(seed%2) {
 		f := &fate{at: x.r.IntN(12), acted: x.r.IntN(2) == 0, late: x.r.IntN(2) == 0}
 		if i == 1 && x.r.IntN(2) == 0 {
@@ -165,7 +173,7 @@ func try(t testing.TB, seed uint64, o githubtest.Options, noReadBack bool) (twic
 		}
 		fates = append(fates, f)
 	}
-	twice, lost = x.all(x.plan(in), fates, seed%4 == 3)
+	twice, lost = x.all(plans[:len(fates)], fates, seed%4 == 3)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return twice, lost, x.died
