@@ -16,6 +16,8 @@ func main() {
 	if sandbox.IsChild(os.Args) {
 		sandbox.Child()
 	}
+	// The agent's own user reads what is laid out for it, whatever mask recibo was started with.
+	syscall.Umask(0o022)
 	// The key is in this process's memory; nobody of the same user may look into it.
 	if err := sandbox.Harden(); err != nil {
 		fmt.Fprintln(os.Stderr, "warning:", err)

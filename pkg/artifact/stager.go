@@ -1,5 +1,11 @@
 package artifact
 
+import "slices"
+
+// growMax is how large a block grows by doubling. Most artifacts are smaller; for the others a
+// whole block at once leaves less behind.
+const growMax = 256 << 10
+
 // stager cuts what is written into blocks of one size and hands them on, in order and one at a
 // time, while the next is being filled.
 type stager struct {
@@ -39,6 +45,9 @@ func (st *stager) Write(p []byte) (int, error) {
 			}
 		}
 		n := min(len(p)-written, st.size-len(st.block))
+		if len(st.block)+n > growMax {
+			st.block = slices.Grow(st.block, st.size-len(st.block))
+		}
 		st.block = append(st.block, p[written:written+n]...)
 		written += n
 		if len(st.block) == st.size {

@@ -15,7 +15,8 @@ import (
 func writeZip(w io.Writer, u Upload) error {
 	archive := zip.NewWriter(w)
 	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
-		return flate.NewWriter(w, flate.DefaultCompression)
+		// A third of the default's time for a tenth more bytes: the job is paid by the minute.
+		return flate.NewWriter(w, flate.BestSpeed)
 	})
 	left := u.limit()
 	for _, f := range u.Files {

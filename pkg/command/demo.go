@@ -115,7 +115,7 @@ func (d *demo) review(ctx context.Context, v values) error {
 	w.Environ = d.environ()
 	r := newReviewing(w, v)
 	r.next = d.next(v)
-	return r.finish(ctx, r.do(ctx))
+	return r.run(ctx)
 }
 
 // environ is what the demo takes of the person's environment: where things are kept and how the

@@ -30,12 +30,8 @@ func systemPaths() []string {
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/proc",
 		"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/passwd", "/etc/group",
 		"/etc/nsswitch.conf", "/etc/localtime", "/etc/ssl", "/etc/ca-certificates", "/etc/codex",
-		"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
 	}
 }
-
-// deviceFiles may also be written.
-func deviceFiles() []string { return []string{"/dev/null", "/dev/zero", "/dev/full"} }
 
 // launch is a codex.Launcher.
 func (j *jail) launch(ctx context.Context, c codex.Command) (codex.Process, error) {

@@ -70,8 +70,16 @@ func runReview(ctx context.Context, w World, args []string) error {
 
 // runReviewOf reviews with inputs that were read before.
 func runReviewOf(ctx context.Context, w World, v values) error {
-	r := newReviewing(w, v)
-	return r.finish(ctx, r.do(ctx))
+	return newReviewing(w, v).run(ctx)
+}
+
+// run reviews and finishes, whatever happened.
+func (r *reviewing) run(ctx context.Context) error {
+	err := r.do(ctx)
+	if r.repo != nil {
+		err = errors.Join(err, asReview(r.repo.Close()))
+	}
+	return r.finish(ctx, err)
 }
 
 func newReviewing(w World, v values) *reviewing {
