@@ -12,7 +12,7 @@ test: lint race ## all that a change must pass: lint, then every test with the r
 lint: ## formatting, vet, staticcheck, generated parts, workflows
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	go vet ./...
-	go vet -tags docker ./internal/e2e
+	go vet -tags docker ./internal/e2e ./pkg/artifact
 	GOOS=darwin GOARCH=arm64 go vet ./...
 	GOOS=linux GOARCH=arm64 go vet ./...
 	go run $(STATICCHECK) ./...
@@ -37,7 +37,7 @@ image: ## build the action's image as recibo:e2e
 	  --build-arg NPM_CONFIG_REGISTRY="$$(npm config get registry)" --build-arg GOPROXY="$$(go env GOPROXY)" .
 
 image-test: image ## try the image as a runner would start it (needs Docker)
-	go test -tags docker -timeout 20m ./internal/e2e
+	go test -tags docker -timeout 20m -run 'Act|Image|Container|Hostile|Cancelled' ./internal/e2e ./pkg/artifact
 
 generate: ## write the generated parts of action.yml and README.md
 	go run ./internal/generate

@@ -201,8 +201,7 @@ func TestLostCreate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, artifacttest.Options{})
-			f.Call = "CreateArtifact"
-			w.Break(f)
+			w.Break(artifacttest.Fault{Call: "CreateArtifact", Kind: f.Kind, Status: f.Status})
 			got, err := w.Upload(t.Context(), oneFile("a"))
 			if err != nil || got.Name != "a-2" || len(w.waits) != 1 {
 				t.Fatalf("got %+v, %v after waits %v, want a-2 after one", got, err, w.waits)
@@ -228,8 +227,7 @@ func TestLostFinalize(t *testing.T) {
 			t.Run(name+"_"+again, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, o)
-				f.Call = "FinalizeArtifact"
-				w.Break(f)
+				w.Break(artifacttest.Fault{Call: "FinalizeArtifact", Kind: f.Kind, Status: f.Status})
 				got, err := w.Upload(t.Context(), oneFile("a"))
 				if err != nil {
 					t.Fatal(err)
@@ -396,5 +394,16 @@ func TestFileChangesMeanwhile(t *testing.T) {
 				t.Errorf("the service has %+v, want nothing committed", a)
 			}
 		})
+	}
+}
+
+func BenchmarkUpload(b *testing.B) {
+	content := bytes.Repeat([]byte(`{"n":1,"request":{"method":"POST","path":"/v1/responses"}}`+"\n"), 1<<19)
+	b.SetBytes(int64(len(content)))
+	for b.Loop() {
+		w := newWorld(b, artifacttest.Options{})
+		if _, err := w.Upload(b.Context(), Upload{Name: "a", Files: []File{{Name: "session.jsonl", Data: content}}}); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 )
 
 // Home is the private world of one Codex run. CodexHome must not lie below a temporary
@@ -15,12 +17,42 @@ type Home struct {
 	Root, Home, CodexHome, Temp, Out string
 }
 
+// staleTime is how old a run directory must be to be taken for one that a killed run left behind.
+// No review may last so long.
+const staleTime = 48 * time.Hour
+
+// Sweep removes run directories below base that killed runs left behind.
+func Sweep(base string, now time.Time) error {
+	entries, err := os.ReadDir(base)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	var errs []error
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !e.IsDir() || !strings.HasPrefix(e.Name(), runPrefix) || now.Sub(info.ModTime()) < staleTime {
+			continue
+		}
+		errs = append(errs, Home{Root: filepath.Join(base, e.Name())}.Remove())
+	}
+	return errors.Join(errs...)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+const runPrefix = "run-"
+
 // NewHome makes an empty Home below base, which is made when missing.
 func NewHome(base string) (Home, error) {
 	if err := os.MkdirAll(base, 0o755); err != nil {
 		return Home{}, fmt.Errorf("make run directory: %w", err)
 	}
-	root, err := os.MkdirTemp(base, "run-")
+	root, err := os.MkdirTemp(base, runPrefix)
 	if err != nil {
 		return Home{}, fmt.Errorf("make run directory: %w", err)
 	}

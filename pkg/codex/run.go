@@ -20,6 +20,8 @@ const (
 	eventsHead = 8 << 20
 	eventsTail = 1 << 20
 	stderrHead = 64 << 10
+	// failuresMax bounds how many error events are remembered.
+	failuresMax = 100
 	// lingerTime is how long Codex may take to exit after its last event; then it is killed and
 	// what it said counts.
 	lingerTime = 10 * time.Second
@@ -54,6 +56,8 @@ type Result struct {
 	Events, Stderr *Keep
 	// Failures are the texts of error events, in order.
 	Failures []string
+	// Ran counts the commands that ended with 0 or 1.
+	Ran int
 	// Completed is true when Codex said that its turn was done.
 	Completed bool
 	// Unread counts lines on standard output that were no event.
@@ -150,7 +154,10 @@ func watchLinger(done <-chan struct{}, p Process) func() bool {
 }
 
 func (r Run) note(e Event, res *Result) {
-	if text := e.Failure(); text != "" {
+	if e.Type == "item.completed" && e.Item.ExitCode != nil && *e.Item.ExitCode >= 0 && *e.Item.ExitCode <= 1 {
+		res.Ran++
+	}
+	if text := e.Failure(); text != "" && len(res.Failures) < failuresMax {
 		res.Failures = append(res.Failures, text)
 	}
 	if e.Type == "turn.completed" {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -41,9 +42,14 @@ func (w *Watch) Items() []Item {
 type outcome int
 
 const (
-	worked  outcome = iota + 1 // a command ran and ended with 0, or a script completed
-	nonzero                    // a command ran and ended otherwise
-	failed                     // nothing ran
+	worked outcome = iota + 1 // a command ran and ended with 0
+	// one is a command that ended with 1, as a search without a hit and a diff with one do.
+	one
+	nonzero // a command ran and ended otherwise
+	// silent is a script that completed and does not tell of any command; whether it ran one
+	// stands in Codex's events.
+	silent
+	failed // nothing ran
 )
 
 // Inspect is called for each request before it leaves. It returns whether the prompt item is
@@ -88,7 +94,7 @@ func (w *Watch) judge(r *wire.Request) {
 		}
 		o := judgeOutput(item.Parts)
 		w.calls[item.CallID] = o
-		if o == failed && len(item.Parts) > 0 {
+		if o == failed && len(item.Parts) > 0 && len(w.broken) < 3 {
 			w.broken = append(w.broken, cut(strings.Join(item.Parts, " ")))
 		}
 	}
@@ -116,7 +122,7 @@ func judgeOutput(parts []string) outcome {
 		return failed
 	}
 	if m := exitLine.FindStringSubmatch(head); m != nil {
-		return judgeExit(m[1] == "0", head)
+		return judgeExit(m[1], head)
 	}
 	if strings.Contains(head, "Process running with session ID") {
 		return worked
@@ -125,41 +131,42 @@ func judgeOutput(parts []string) outcome {
 }
 
 func judgeScript(printed []string) outcome {
-	seen, best := false, failed
+	best := silent
 	for _, text := range printed {
 		var result struct {
 			Exit   *int   `json:"exit_code"`
 			Output string `json:"output"`
 		}
-		if json.Unmarshal([]byte(text), &result) != nil || result.Exit == nil {
-			if sandboxFailure.MatchString(text) {
-				seen = true
-			}
-			continue
+		o := silent
+		if json.Unmarshal([]byte(text), &result) == nil && result.Exit != nil {
+			o = judgeExit(strconv.Itoa(*result.Exit), result.Output)
+		} else if sandboxFailure.MatchString(text) {
+			o = failed
 		}
-		seen = true
-		best = min(best, judgeExit(*result.Exit == 0, result.Output))
-	}
-	if !seen {
-		return worked
+		if best == silent || o != silent && o < best {
+			best = o
+		}
 	}
 	return best
 }
 
-func judgeExit(zero bool, output string) outcome {
+func judgeExit(code, output string) outcome {
 	switch {
-	case zero:
+	case code == "0":
 		return worked
 	case sandboxFailure.MatchString(output):
 		return failed
+	case code == "1":
+		return one
 	}
 	return nonzero
 }
 
 // Health is what the requests showed about the run.
 type Health struct {
-	// Calls counts tool calls whose output was seen; Worked, Nonzero and Failed add up to it.
-	Calls, Worked, Nonzero, Failed int
+	// Calls counts tool calls whose output was seen; Worked, One, Nonzero, Silent and Failed add up
+	// to it. One are commands that ended with 1, Silent scripts that tell of no command.
+	Calls, Worked, One, Nonzero, Silent, Failed int
 	// Matched is true once a first request was as expected.
 	Matched bool
 	// PromptLostAt is the number of the first request without the prompt unchanged, or 0.
@@ -177,19 +184,24 @@ func (w *Watch) Health() Health {
 		switch o {
 		case worked:
 			h.Worked++
+		case one:
+			h.One++
 		case nonzero:
 			h.Nonzero++
+		case silent:
+			h.Silent++
 		case failed:
 			h.Failed++
 		}
 	}
-	h.Broken = w.broken[:min(3, len(w.broken))]
+	h.Broken = w.broken
 	return h
 }
 
 // Doubts lists why the run's review cannot be trusted; none means that it can. diffInContext
-// tells that the agent could review without looking.
-func (h Health) Doubts(failures []string, diffInContext bool) []string {
+// tells that the agent could review without looking; ran is how many commands Codex's events say
+// ended with 0 or 1.
+func (h Health) Doubts(failures []string, ran int, diffInContext bool) []string {
 	var doubts []string
 	if h.PromptLostAt > 0 {
 		doubts = append(doubts, fmt.Sprintf("the prompt no longer reached the model unchanged from request %d on", h.PromptLostAt))
@@ -197,7 +209,7 @@ func (h Health) Doubts(failures []string, diffInContext bool) []string {
 	switch {
 	case h.Calls == 0 && !diffInContext:
 		doubts = append(doubts, "the agent looked at nothing: no tool call was made, and the diff is not in the context")
-	case h.Calls > 0 && h.Worked == 0:
+	case h.Calls > 0 && h.Worked+h.One == 0 && (h.Silent == 0 || ran == 0):
 		doubts = append(doubts, fmt.Sprintf("none of the agent's %d tool calls worked%s", h.Calls, quoted(h.Broken)))
 	}
 	for _, f := range failures {

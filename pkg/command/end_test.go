@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -315,8 +316,54 @@ func TestArtifactServiceFails(t *testing.T) {
 	if rec := b.receipt(); rec.Status != receipt.Completed || rec.Review.Path == "" {
 		t.Errorf("status %q, review %q; want a completed review on disk", rec.Status, rec.Review.Path)
 	}
-	if !strings.Contains(b.stdout.String(), "hint: run the job again") {
+	if !strings.Contains(b.stdout.String(), "hint: ") {
 		t.Errorf("no hint:\n%s", b.stdout.String())
+	}
+}
+
+// Outputs that cannot be written are told, by the log, the exit code and the receipt alike.
+func TestOutputsThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.onRunner()
+	b.env["GITHUB_OUTPUT"] = filepath.Join(b.dir, "none", "output")
+	b.ask(look(""), modeltest.Message(noFinding))
+	b.want(exitRemote, "review", "--prompt-file="+promptV3, "--upload-artifact=false")
+	rec := b.receipt()
+	if rec.Status != receipt.Completed || rec.Run.Error == nil || !strings.Contains(b.stdout.String(), "GITHUB_OUTPUT") {
+		t.Errorf("status %q, error %+v, log:\n%s", rec.Status, rec.Run.Error, b.stdout.String())
+	}
+}
+
+// A valid review in a shape that recibo cannot read is never "no findings".
+func TestUnknownShapeIsInconclusive(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const schema = `{"type":"object","properties":{"ok":{"type":"boolean"},"findings":{"type":"array","items":{"type":"object","properties":{"msg":{"type":"string"}},"required":["msg"],"additionalProperties":false}}},"required":["ok","findings"],"additionalProperties":false}`
+	b.ask(look(""), modeltest.Message(`{"ok":false,"findings":[{"msg":"SQL injection"}]}`))
+	b.want(exitReview, "review", "--prompt-file="+promptV3, "--output-schema="+schema)
+	rec := b.receipt()
+	if rec.Status != receipt.Inconclusive || rec.Review.OK == nil || *rec.Review.OK {
+		t.Errorf("status %q, ok %v; want inconclusive, and the model's own no", rec.Status, rec.Review.OK)
+	}
+	if out := b.stdout.String(); strings.Count(out, "hint:") != 1 {
+		t.Errorf("the hint is told %d times:\n%s", strings.Count(out, "hint:"), out)
+	}
+}
+
+// Many findings cost one look at the tree, not one each.
+func TestManyFindings(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	finding := strings.TrimSuffix(strings.SplitN(lockFinding, "[", 2)[1], "]}")
+	all := make([]string, 3000)
+	for i := range all {
+		all[i] = strings.Replace(finding, "internal/store/store.go", fmt.Sprintf("none/%d.go", i), 1)
+	}
+	b.ask(look(""), modeltest.Message(`{"ok":false,"summary":"s","findings":[`+strings.Join(all, ",")+`]}`))
+	b.want(exitDone, "review", "--prompt-file="+promptV3)
+	if rec := b.receipt(); rec.Review.Findings != 3000 || rec.Review.Locations["no_file"] != 3000 {
+		t.Errorf("findings %d, locations %v", rec.Review.Findings, rec.Review.Locations)
 	}
 }
 

@@ -18,32 +18,48 @@ import (
 	"github.com/recibo-ci/recibo/pkg/report"
 )
 
-// finish writes everything that is kept, the receipt last, and only then tells anybody. It
-// returns the error of the run, or of what could not be kept.
+// finish writes everything that is kept, the receipt last, and only then lets anything leave and
+// tells anybody. It returns the error of the run, or of what could not be kept or told.
 func (r *reviewing) finish(ctx context.Context, err error) error {
 	err = r.conclude(ctx, err)
-	err = errors.Join(err, r.writeFiles())
-	r.receipt.Run.Error = receipt.ErrorOf(err)
-	if err != nil && r.receipt.Status == receipt.Completed {
-		r.receipt.Status = receipt.Failed
+	if werr := r.writeFiles(); err == nil {
+		err = werr
 	}
-	r.receipt.Run.Warnings = r.warnings
-	r.receipt.TimingMS.Total = r.world.Now().Sub(r.start).Milliseconds()
-	aside, werr := receipt.Write(r.path(r.usageFile()), r.receipt)
-	if aside != "" {
-		r.warn(fmt.Sprintf("%s held something that is no receipt; it is kept as %s", r.usageFile(), aside))
+	err = r.writeReceipt(err)
+	if r.receipt.Status != receipt.Refused {
+		if uerr := r.upload(ctx); err == nil {
+			err = uerr
+		}
 	}
-	err = errors.Join(err, werr)
-	if werr == nil && r.receipt.Status != receipt.Refused {
-		err = errors.Join(err, r.upload(ctx))
+	if terr := r.publish(); terr != nil && err == nil {
+		err = fault.New(fault.Remote, "check GITHUB_OUTPUT and GITHUB_STEP_SUMMARY; review and receipt are in the workspace", "tell the outcome: %w", terr)
+		err = r.writeReceipt(err)
 	}
-	if terr := r.tell(err); terr != nil {
-		err = errors.Join(err, asReview(terr))
-	}
+	r.tell(err)
 	if err == nil {
 		return nil
 	}
 	return &toldError{err}
+}
+
+// writeReceipt puts the receipt on disk with err in it. When that fails and nothing else did, the
+// error is its own.
+func (r *reviewing) writeReceipt(err error) error {
+	rec := r.receipt
+	rec.Run.Error = receipt.ErrorOf(err)
+	if err != nil && fault.KindOf(err) != fault.Remote && rec.Status == receipt.Completed {
+		rec.Status = receipt.Failed
+	}
+	rec.Run.Warnings = r.warnings
+	rec.TimingMS.Total = r.world.Now().Sub(r.start).Milliseconds()
+	aside, werr := receipt.Write(r.path(r.usageFile()), rec)
+	if aside != "" {
+		r.warn(fmt.Sprintf("%s held something that is no receipt; it is kept as %s", r.usageFile(), aside))
+	}
+	if werr != nil && err == nil {
+		return fault.New(fault.Review, "give usage-file a path that can be written", "keep the receipt: %w", werr)
+	}
+	return err
 }
 
 // conclude turns how the run ended into status, verdict and the error that the person reads.
@@ -80,7 +96,12 @@ func (r *reviewing) conclude(ctx context.Context, err error) error {
 }
 
 // usageFile is known even when the inputs were refused.
-func (r *reviewing) usageFile() string { return r.values.word("usage-file") }
+func (r *reviewing) usageFile() string {
+	if r.usageBad {
+		return defaultUsage
+	}
+	return r.values.word("usage-file")
+}
 
 // path resolves a path of the inputs: relative ones start at the repository's root, or where
 // recibo was called when no repository was found.
@@ -129,52 +150,66 @@ func (r *reviewing) writeFiles() error {
 			rec.Run.Files = append(rec.Run.Files, *f)
 		}
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return fault.New(fault.Review, "free disk space, or give output-file and artifacts-dir other paths", "%w", err)
+	}
+	return nil
 }
 
-// tell shows the outcome: log, summary, outputs. What cannot be shown is an error, and never
-// keeps the others from being shown.
-func (r *reviewing) tell(err error) error {
+// publish hands the outcome to the runner: summary and outputs. What cannot be written is an
+// error, and keeps nothing else from being written.
+func (r *reviewing) publish() error {
+	summary := report.Summary(r.receipt, r.review, report.Options{UsageFile: r.usageFile()})
+	cut, serr := actions.AppendSummary(r.facts.StepSummary, string(summary))
+	if cut > 0 && serr == nil {
+		r.warn(fmt.Sprintf("the last %d bytes of the summary did not fit and were left out", cut))
+	}
+	return errors.Join(unlessUnset(serr), unlessUnset(actions.WriteOutputs(r.facts.Output, rand.Reader, r.outputs()...)))
+}
+
+// tell prints the outcome: the review, then the one error with its hint. A reader that went away
+// is no failure of the run: everything is on disk.
+func (r *reviewing) tell(err error) {
 	r.log.EndGroup()
-	errs := []error{r.tellReview(err)}
-	if err != nil {
+	if r.facts.Actions && !r.values.quiet {
+		for _, text := range r.warnings {
+			r.log.Warning(text)
+		}
+	}
+	told := r.tellReview(err)
+	switch {
+	case err == nil, told:
+	case r.values.quiet:
+		tell(r.world.Stderr, err)
+	default:
 		r.log.Error(err.Error())
 		if hint := fault.HintOf(err); hint != "" {
 			r.log.Print("hint: " + hint)
 		}
 	}
-	summary := report.Summary(r.receipt, r.review, report.Options{UsageFile: r.usageFile()})
-	cut, serr := actions.AppendSummary(r.facts.StepSummary, string(summary))
-	if cut > 0 && serr == nil {
-		r.log.Warning(fmt.Sprintf("the last %d bytes of the summary did not fit and were left out", cut))
-	}
-	errs = append(errs, unlessUnset(serr), unlessUnset(actions.WriteOutputs(r.facts.Output, rand.Reader, r.outputs()...)))
-	return errors.Join(errs...)
 }
 
-// tellReview prints the review, the receipt as JSON, or nothing, as was asked for.
-func (r *reviewing) tellReview(err error) error {
+// tellReview prints the review, the receipt as JSON, or nothing, as was asked for. It reports
+// whether the error and its hint were printed with it.
+func (r *reviewing) tellReview(err error) (told bool) {
 	if r.values.json {
-		data, merr := r.receipt.Marshal()
-		_, werr := r.world.Stdout.Write(data)
-		return errors.Join(merr, werr)
-	}
-	if r.facts.Actions {
-		for _, text := range r.warnings {
-			r.log.Warning(text)
+		if data, merr := r.receipt.Marshal(); merr == nil {
+			r.world.Stdout.Write(data)
 		}
+		return false
 	}
-	if err != nil && r.receipt.Status != receipt.Inconclusive || r.values.quiet {
-		return nil
+	inconclusive := r.receipt.Status == receipt.Inconclusive
+	if err != nil && !inconclusive && fault.KindOf(err) != fault.Remote || r.values.quiet {
+		return false
 	}
 	options := report.Options{UsageFile: r.usageFile(), Next: r.next}
 	if r.facts.Actions {
 		r.log.Print(string(report.Text(r.receipt, r.review, options)))
-		return nil
+		return false
 	}
 	options.Colour = r.world.Terminal && r.world.getenv("NO_COLOR") == ""
-	_, werr := r.world.Stdout.Write(report.Text(r.receipt, r.review, options))
-	return werr
+	r.world.Stdout.Write(report.Text(r.receipt, r.review, options))
+	return r.receipt.Run.Error != nil
 }
 
 func unlessUnset(err error) error {

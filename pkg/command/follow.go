@@ -147,7 +147,7 @@ func (s *session) noteRequests() {
 // noteHealth judges whether the review can be trusted, from what was seen on the wire.
 func (s *session) noteHealth() {
 	h := s.watch.Health()
-	s.receipt.Wire.ToolCalls = receipt.ToolCalls{Total: h.Calls, Worked: h.Worked, Nonzero: h.Nonzero, Failed: h.Failed}
+	s.receipt.Wire.ToolCalls = toolCalls(h, s.result)
 	for _, item := range s.watch.Items() {
 		// In code mode the base instructions are an item, elsewhere a field of their own.
 		if item.What == "base_instructions" && s.receipt.Instructions.SHA.String() == "" {
@@ -160,5 +160,16 @@ func (s *session) noteHealth() {
 	if s.result == nil {
 		return
 	}
-	s.doubts = h.Doubts(s.result.Failures, false)
+	s.doubts = h.Doubts(s.result.Failures, s.result.Ran, false)
+}
+
+// toolCalls puts the silent scripts where Codex's events say that they belong.
+func toolCalls(h codex.Health, res *codex.Result) receipt.ToolCalls {
+	out := receipt.ToolCalls{Total: h.Calls, Worked: h.Worked, Nonzero: h.One + h.Nonzero, Failed: h.Failed}
+	if res != nil && res.Ran > 0 {
+		out.Worked += h.Silent
+	} else {
+		out.Failed += h.Silent
+	}
+	return out
 }

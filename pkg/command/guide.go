@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -142,12 +143,24 @@ func (r *reviewing) readSchema() (*review.Schema, error) {
 	if err != nil {
 		return nil, asRequest(err)
 	}
+	if !hasFindings(data) {
+		return nil, fault.New(fault.Request, "give the review a list `findings`: of objects as in the built-in schema, of strings, or as Codex's own review example has it",
+			"check the output schema: it asks for no `findings`, so recibo could not read the review")
+	}
 	if problems := schema.StructuredOutputProblems(); len(problems) > 0 {
 		p := problems[0]
 		return nil, fault.New(fault.Request, "mend the schema: structured outputs refuse it, and the run would be paid for nothing",
 			"check the output schema: at %s: %s (%d problems in all)", p.Path, p.What, len(problems))
 	}
 	return schema, nil
+}
+
+// hasFindings says whether a schema asks for a member findings at the top.
+func hasFindings(schema []byte) bool {
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	return json.Unmarshal(schema, &s) == nil && s.Properties["findings"] != nil
 }
 
 // connect opens the bottom of the stack: the live endpoint, or a session that is replayed. A

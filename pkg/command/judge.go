@@ -27,11 +27,12 @@ func (r *reviewing) judge(ctx context.Context) error {
 		return err
 	}
 	r.review = parsed
-	r.resolvePaths(ctx)
-	lines := &lines{ctx: ctx, repo: r.repo, head: r.subject.pull.Head.SHA, base: r.subject.mergeBase}
-	parsed.Locate(lines)
-	if lines.err != nil {
-		return asReview(fmt.Errorf("check the findings' locations: %w", lines.err))
+	if parsed.Shape == review.ShapeUnknown {
+		r.doubts = append(r.doubts, "the review is valid by its schema, but in no shape that recibo reads: its findings stand in the review file alone")
+		r.receipt.Review.Problems = append(r.receipt.Review.Problems, r.doubts[len(r.doubts)-1])
+	}
+	if err := r.locate(ctx); err != nil {
+		return fmt.Errorf("check the findings' locations: %w", err)
 	}
 	r.noteReview()
 	if len(r.doubts) > 0 {
@@ -61,24 +62,32 @@ func problems(err error) []string {
 	return out
 }
 
-// resolvePaths forgives paths as models write them, where only one file can be meant.
-func (r *reviewing) resolvePaths(ctx context.Context) {
-	l := &lines{ctx: ctx, repo: r.repo, head: r.subject.pull.Head.SHA, base: r.subject.mergeBase}
+// locate forgives paths as models write them, where only one file can be meant, and checks every
+// location against the reviewed commits. Git is asked a few times for all findings together.
+func (r *reviewing) locate(ctx context.Context) error {
+	t := &trees{repo: r.repo, head: r.subject.pull.Head.SHA, base: r.subject.mergeBase}
+	if err := t.list(ctx, r.review.Findings); err != nil {
+		return err
+	}
 	for i := range r.review.Findings {
 		f := &r.review.Findings[i]
 		if f.Path == "" {
 			continue
 		}
-		side := f.Side
 		found := r.index.Resolve(diff.Written{
-			Path: f.Path, Side: diff.Side(side), Roots: r.roots,
-			Exists: func(path string) bool { _, ok := l.Lines(path, side); return ok },
-			Paths:  l.paths(side),
+			Path: f.Path, Side: diff.Side(f.Side), Roots: r.roots,
+			Exists: func(path string) bool { return t.has(path, f.Side) },
+			Paths:  t.paths(f.Side),
 		})
 		if found.Path != "" {
 			f.Path = found.Path
 		}
 	}
+	if err := t.count(ctx, r.review.Findings); err != nil {
+		return err
+	}
+	r.review.Locate(t)
+	return nil
 }
 
 func (r *reviewing) noteReview() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/recibo-ci/recibo/pkg/artifact"
 	"github.com/recibo-ci/recibo/pkg/fault"
+	"github.com/recibo-ci/recibo/pkg/gateway"
 )
 
 // uploadTime bounds the upload; the runner gives a cancelled step no time for one.
@@ -28,20 +29,20 @@ func (r *reviewing) upload(ctx context.Context) error {
 	}
 	service, err := artifact.Open(artifact.Config{
 		ResultsURL: r.world.getenv("ACTIONS_RESULTS_URL"), Token: r.world.getenv("ACTIONS_RUNTIME_TOKEN"),
-		Mask: r.log.Mask,
+		Proxy: gateway.EnvironmentProxy(r.world.getenv), Mask: r.log.Mask,
 	})
+	var up artifact.Uploaded
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, uploadTime)
+		defer cancel()
+		up, err = service.Upload(ctx, artifact.Upload{Name: r.artifactName(), Root: r.place.root, Files: r.artifactFiles()})
+	}
 	if errors.Is(err, artifact.ErrUnavailable) {
 		r.warn("no artifact was uploaded (" + err.Error() + "); the files are in the workspace")
 		return nil
 	}
 	if err != nil {
-		return asRequest(err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, uploadTime)
-	defer cancel()
-	up, err := service.Upload(ctx, artifact.Upload{Name: r.artifactName(), Root: r.place.root, Files: r.artifactFiles()})
-	if err != nil {
-		return fault.New(fault.Remote, "run the job again; review and receipt are in the workspace", "upload the artifact: %w", err)
+		return fault.New(fault.Remote, cmp.Or(fault.HintOf(err), "run the job again; review and receipt are in the workspace"), "upload the artifact: %w", err)
 	}
 	r.uploaded = uploaded{strconv.FormatInt(up.ID, 10), artifact.URL(r.facts.ServerURL, r.facts.Repository, r.facts.RunID, up.ID)}
 	r.log.Printf("artifact %s: %d bytes, %s", up.Name, up.Size, r.uploaded.url)

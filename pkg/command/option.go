@@ -27,7 +27,6 @@ type options struct {
 	codexArgs                          []string
 	model, effort                      string
 	workingDirectory                   string
-	timeout                            time.Duration
 	pullRequest                        int
 	usageFile, outputFile              string
 	artifactsDir                       string
@@ -122,7 +121,6 @@ func (o *options) readNumbers(v values) error {
 	if err != nil || d <= 0 {
 		return fault.New(fault.Request, "write a number with a unit, such as 90s or 20m", "read input timeout: %q is not a positive duration", v.word("timeout"))
 	}
-	o.timeout = d
 	if !v.set("pull-request") {
 		return nil
 	}
@@ -165,10 +163,8 @@ func (o *options) readPaths(v values) error {
 		return fault.New(fault.Request, "give a path below the repository's root", "read input working-directory: %q is not inside the repository", dir)
 	}
 	o.workingDirectory = path.Clean(dir)
-	for name, p := range map[string]string{"usage-file": o.usageFile, "output-file": o.outputFile, "artifacts-dir": o.artifactsDir} {
-		if strings.ContainsRune(p, 0) || strings.HasSuffix(p, "/") && name != "artifacts-dir" {
-			return fault.New(fault.Request, "give the path of a file", "read input %s: %q is not a file's path", name, p)
-		}
+	if first, _, _ := strings.Cut(o.workingDirectory, "/"); strings.EqualFold(first, ".git") {
+		return fault.New(fault.Request, "name a directory of the tree", "read input working-directory: %q is git's own", dir)
 	}
 	return nil
 }

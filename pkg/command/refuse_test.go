@@ -31,7 +31,7 @@ func TestRefusedBeforeAnything(t *testing.T) {
 	put(t, outside, "Review.\n")
 	files := map[string]string{
 		"bom.md": "\xef\xbb\xbfReview.", "utf16.md": "\xff\xfeR\x00e\x00v\x00", "invalid.md": "Review \xff.",
-		"blank.md": " \n\t", "long.md": strings.Repeat("é", 80_001), "open.json": `{"type":"object","properties":{}}`,
+		"blank.md": " \n\t", "long.md": strings.Repeat("é", 80_001), "open.json": `{"type":"object","properties":{"findings":{"type":"array","items":{"type":"string"}}}}`, "other.json": `{"type":"object","properties":{},"required":[],"additionalProperties":false}`,
 		"ref.json": `{"$ref":"#"}`, "tools.json": "not json",
 	}
 	tests := map[string]struct {
@@ -61,6 +61,13 @@ func TestRefusedBeforeAnything(t *testing.T) {
 		"schema_both":         {args: []string{"--prompt-file=ok.md", "--output-schema={}", "--output-schema-file=ref.json"}, want: "both output-schema"},
 		"schema_recursive":    {args: []string{"--prompt-file=ok.md", "--output-schema-file=ref.json"}, want: "$ref"},
 		"schema_not_strict":   {args: []string{"--prompt-file=ok.md", "--output-schema-file=open.json"}, want: "additionalProperties"},
+		"schema_no_findings":  {args: []string{"--prompt-file=ok.md", "--output-schema-file=other.json"}, want: "no `findings`"},
+		"target_directory":    {args: []string{"--prompt-file=ok.md", "--output-file=.git"}, want: "is a directory"},
+		"target_link":         {args: []string{"--prompt-file=ok.md", "--artifacts-dir=out"}, want: "symbolic link"},
+		"target_below_file":   {args: []string{"--prompt-file=ok.md", "--artifacts-dir=ok.md"}, want: "ok.md"},
+		"target_prompt":       {args: []string{"--prompt-file=ok.md", "--output-file=./ok.md"}, want: "prompt-file"},
+		"target_usage":        {args: []string{"--prompt-file=ok.md", "--output-file=usage.json"}, want: "usage-file"},
+		"work_dir_git":        {args: []string{"--prompt-file=ok.md", "--working-directory=.git"}, want: "working-directory"},
 		"tools_not_json":      {args: []string{"--prompt-file=ok.md", "--tools-file=tools.json"}, want: "tools.json"},
 		"tools_named_missing": {args: []string{"--prompt-file=ok.md", "--tools-file=none.json"}, want: "none.json"},
 		"endpoint_http":       {args: []string{"--prompt-file=ok.md", "--responses-api-endpoint=http://example.com/v1/responses"}, want: "responses-api-endpoint"},
@@ -79,6 +86,9 @@ func TestRefusedBeforeAnything(t *testing.T) {
 				put(t, filepath.Join(b.dir, file), content)
 			}
 			if err := os.Symlink(outside, filepath.Join(b.dir, "link.md")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(t.TempDir(), filepath.Join(b.dir, "out")); err != nil {
 				t.Fatal(err)
 			}
 			maps.Copy(b.env, tt.env)
@@ -101,6 +111,37 @@ func TestRefusedBeforeAnything(t *testing.T) {
 				t.Errorf("git was asked (%s) before the refusal", rec.GitSHA)
 			}
 		})
+	}
+}
+
+// A receipt that cannot go where it was asked for goes to the default place.
+func TestUnusableReceiptPathIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{".git", "ok.md/usage.json", "/proc/recibo/usage.json", "out/usage.json", "ok.md"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			b := emptyBench(t)
+			if err := os.Symlink(t.TempDir(), filepath.Join(b.dir, "out")); err != nil {
+				t.Fatal(err)
+			}
+			b.want(exitRequest, "review", "--prompt-file=ok.md", "--usage-file="+path)
+			if rec := b.receipt(); rec.Status != receipt.Refused || rec.Run.Error == nil {
+				t.Errorf("status %q, error %+v; want refused", rec.Status, rec.Run.Error)
+			}
+			if data, err := os.ReadFile(filepath.Join(b.dir, "ok.md")); err != nil || string(data) != "Review.\n" {
+				t.Errorf("the prompt is now %q, %v", data, err)
+			}
+		})
+	}
+}
+
+// Quiet keeps everything back but the error.
+func TestQuietStillTellsTheError(t *testing.T) {
+	t.Parallel()
+	b := emptyBench(t)
+	b.want(exitRequest, "review", "--quiet", "--prompt-file=none.md")
+	if out := b.stderr.String(); strings.Count(out, "error: ") != 1 || strings.Count(out, "hint: ") != 1 || b.stdout.Len() > 0 {
+		t.Errorf("stdout %q, stderr %q; want one error and its hint on stderr", b.stdout.String(), out)
 	}
 }
 

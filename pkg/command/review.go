@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/recibo-ci/recibo/pkg/actions"
@@ -43,6 +44,8 @@ type reviewing struct {
 	roots    []string
 	warnings []string
 	skip     string
+	// usageBad says that the receipt cannot go where it was asked for.
+	usageBad bool
 	// uploaded is the artifact once there is one.
 	uploaded uploaded
 	// next are commands to offer at the end.
@@ -75,7 +78,7 @@ func runReviewOf(ctx context.Context, w World, v values) error {
 
 // run reviews and finishes, whatever happened.
 func (r *reviewing) run(ctx context.Context) error {
-	err := r.do(ctx)
+	err := r.inTime(ctx)
 	if r.repo != nil {
 		err = errors.Join(err, asReview(r.repo.Close()))
 	}
@@ -96,6 +99,22 @@ func newReviewing(w World, v values) *reviewing {
 	log.Mask(v.word("github-token"))
 	r.receipt = newReceipt(r.start)
 	return r
+}
+
+// inTime is do within the time limit, which is the whole review's. A limit that cannot be read is
+// refused by do itself.
+func (r *reviewing) inTime(ctx context.Context) error {
+	limit, err := time.ParseDuration(r.values.word("timeout"))
+	if err != nil || limit <= 0 {
+		return r.do(ctx)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+	defer cancel()
+	err = r.do(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
+		return fault.New(fault.Review, "raise timeout, or review a smaller change", "review for %s: %w", limit, errTimeout)
+	}
+	return err
 }
 
 // do is the review: everything that can be refused first, before a process is started or a
@@ -123,6 +142,9 @@ func (r *reviewing) readInputs(context.Context) (err error) {
 		return fault.New(fault.Request, fault.HintOf(err), "%w", err)
 	}
 	if r.place, err = findPlace(r.world); err != nil {
+		return err
+	}
+	if err := r.checkTargets(); err != nil {
 		return err
 	}
 	return r.checkJail()
@@ -181,6 +203,6 @@ func newReceipt(start time.Time) *receipt.Receipt {
 		version = fmt.Sprintf("%s-%.12s", version, b.Commit)
 	}
 	r := &receipt.Receipt{ReciboVersion: version, Status: receipt.Failed}
-	r.Run.StartedAt = start
+	r.Run.StartedAt, r.Run.OS, r.Run.Arch = start, runtime.GOOS, runtime.GOARCH
 	return r
 }

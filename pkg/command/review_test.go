@@ -198,6 +198,8 @@ func TestInconclusive(t *testing.T) {
 	}{
 		"looked_at_nothing": {[]modeltest.Turn{modeltest.Message(noFinding)}, "looked at nothing"},
 		"all_calls_fail":    {[]modeltest.Turn{modeltest.Script("throw new Error('x')"), modeltest.Message(noFinding)}, "none of the agent's 1 tool calls worked"},
+		"script_that_idles": {[]modeltest.Turn{modeltest.Script(`text("hi")`), modeltest.Message(noFinding)}, "none of the agent's 1 tool calls worked"},
+		"swallowed_failure": {[]modeltest.Turn{modeltest.Script(`try{await tools.nope({})}catch(e){text("x")}`), modeltest.Message(noFinding)}, "none of the agent's 1 tool calls worked"},
 		"all_nonzero":       {[]modeltest.Turn{modeltest.CodeMode("exit 9"), modeltest.Message(noFinding)}, "none of the agent's 1 tool calls worked"},
 	}
 	for name, tt := range tests {

@@ -42,26 +42,19 @@ type session struct {
 
 // runCodex lays out the tree, finds Codex, learns what it sends, and runs it behind the gateway.
 func (r *reviewing) runCodex(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.opt.timeout, errTimeout)
-	defer cancel()
 	s := &session{reviewing: r}
+	if err := codex.Sweep(r.place.state, r.world.Now()); err != nil {
+		r.warn("directories of earlier runs could not be removed: " + err.Error())
+	}
 	if s.home, err = codex.NewHome(r.place.state); err != nil {
 		return asReview(err)
 	}
 	defer func() { err = errors.Join(err, asReview(s.home.Remove())) }()
 	defer s.keep()
 	if err := s.prepare(ctx); err != nil {
-		return s.cause(ctx, err)
-	}
-	return s.cause(ctx, s.converse(ctx))
-}
-
-// cause names the deadline where it is what ended things.
-func (s *session) cause(ctx context.Context, err error) error {
-	if err == nil || !errors.Is(context.Cause(ctx), errTimeout) {
 		return asReview(err)
 	}
-	return fault.New(fault.Review, "raise timeout, or review a smaller change", "run Codex for %s: %w", s.opt.timeout, errTimeout)
+	return asReview(s.converse(ctx))
 }
 
 // prepare does what can be done at the same time: Codex is found or installed while the tree is

@@ -1,12 +1,8 @@
 package command
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 
@@ -121,67 +117,4 @@ func (s *session) checkWorkDir() error {
 		return fault.New(fault.Request, "name a directory that is there at the pull request's head", "read input working-directory: %q is no directory of %.12s", s.opt.workingDirectory, s.subject.pull.Head.SHA)
 	}
 	return nil
-}
-
-// lines counts lines of files at the reviewed commits.
-type lines struct {
-	ctx        context.Context
-	repo       *git.Repository
-	head, base string
-	seen       map[string]int
-	err        error
-}
-
-// rev is the commit that side's lines are of.
-func (l *lines) rev(side string) string {
-	if side == "LEFT" {
-		return l.base
-	}
-	return l.head
-}
-
-// paths yields every path of side's tree; git is asked when the first one is wanted.
-func (l *lines) paths(side string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		files, err := l.repo.Files(l.ctx, l.rev(side))
-		if err != nil {
-			l.err = err
-		}
-		for _, f := range files {
-			if !yield(f.Path) {
-				return
-			}
-		}
-	}
-}
-
-// Lines returns how many lines path has at head, or at the merge base for side LEFT. A last line
-// without its newline counts.
-func (l *lines) Lines(path, side string) (int, bool) {
-	rev := l.rev(side)
-	key := rev + ":" + path
-	if n, ok := l.seen[key]; ok {
-		return n, n >= 0
-	}
-	n := -1
-	blob, err := l.repo.Blob(l.ctx, rev, path)
-	switch {
-	case err == nil:
-		n = countLines(blob.Data)
-	case !errors.Is(err, fs.ErrNotExist):
-		l.err = err
-	}
-	if l.seen == nil {
-		l.seen = map[string]int{}
-	}
-	l.seen[key] = n
-	return n, n >= 0
-}
-
-func countLines(b []byte) int {
-	n := bytes.Count(b, []byte("\n"))
-	if len(b) > 0 && b[len(b)-1] != '\n' {
-		n++
-	}
-	return n
 }

@@ -15,14 +15,26 @@ func understand(value any) *Review {
 	}
 	list, ok := root["findings"].([]any)
 	if !ok {
-		return &Review{Shape: ShapeUnknown}
+		return unknown(root)
 	}
 	for _, shape := range []func(root map[string]any, list []any) (*Review, bool){asCodex, asBuiltIn, asStrings} {
 		if r, ok := shape(root, list); ok {
 			return r
 		}
 	}
-	return &Review{Shape: ShapeUnknown}
+	return unknown(root)
+}
+
+// unknown keeps what can be read of a review in no known shape: its own verdict must not be lost.
+func unknown(root map[string]any) *Review {
+	r := &Review{Shape: ShapeUnknown}
+	if ok, is := root["ok"].(bool); is {
+		r.OK = &ok
+	}
+	if text, is := root["summary"].(string); is {
+		r.Summary = text
+	}
+	return r
 }
 
 func asCodex(root map[string]any, list []any) (*Review, bool) {
