@@ -108,6 +108,7 @@ func TestStructuredOutputsRefuse(t *testing.T) {
 		"values":         {top(`{"enum":[0` + counting(1, 1001) + `]}`), []review.Problem{{"", "1001 enum values are more than the 1000 that are allowed"}}},
 		"large_enum":     {top(`{"enum":["` + many + `"` + distinct(251, many) + `]}`), []review.Problem{{"/properties/a", "an enum of more than 250 values has at most 15000 characters, not 15873"}}},
 		"characters":     {top(`{"const":"` + strings.Repeat("é", 120_000) + `"}`), []review.Problem{{"", "120001 characters in names, enums and consts are more than the 120000 that are allowed"}}},
+		"characters_def": {`{"type":"object",` + closed + `,"$defs":{"` + strings.Repeat("é", 120_001) + `":{"type":"null"}}}`, []review.Problem{{"", "120001 characters in names, enums and consts are more than the 120000 that are allowed"}}},
 		"properties":     {`{"type":"object",` + closed + `,"properties":{` + wide.String()[1:] + `},"required":[` + wideNames.String()[1:] + `]}`, []review.Problem{{"", "5001 properties are more than the 5000 that are allowed"}}},
 		"several_places": {`{"type":"object","required":["a"],"properties":{"a":{},"b":{"type":"string"}}}`, []review.Problem{{"", `an object needs "additionalProperties": false`}, {"", `required must list every property, and lacks "b"`}, {"/properties/a", "needs a type, an anyOf, an enum, a const or a $ref"}}},
 	} {

@@ -131,19 +131,19 @@ type process struct {
 	start       uint64
 }
 
-// signal signals that process and no other that has got its number since.
-func (p process) signal(s unix.Signal) {
+// signal signals that process and no other that has got its number since. It reports whether the
+// process was there.
+func (p process) signal(s unix.Signal) bool {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if err != nil {
-		return
+		return false
 	}
 	defer unix.Close(fd)
 	now, ok := readProcess(p.pid)
 	if !ok || now.start != p.start {
-		return
+		return false
 	}
-	// It fails when the process is gone.
-	_ = unix.PidfdSendSignal(fd, s, nil, 0)
+	return unix.PidfdSendSignal(fd, s, nil, 0) == nil
 }
 
 // descendants returns everything below root, in no order.
