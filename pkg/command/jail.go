@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/recibo-ci/recibo/pkg/codex"
@@ -23,15 +24,9 @@ type jail struct {
 	sockets sandbox.Sockets
 }
 
-// systemPaths is what programs of the system need: no home, no mounted socket, nothing of the
-// runner's. /proc shows the jail's own processes; those of other users are closed to it.
-func systemPaths() []string {
-	return []string{
-		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/proc",
-		"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/passwd", "/etc/group",
-		"/etc/nsswitch.conf", "/etc/localtime", "/etc/ssl", "/etc/ca-certificates", "/etc/codex",
-	}
-}
+// morePaths is what an agent reads beyond what programs need to run: /proc, by which a shell's
+// <(command) works (what belongs to other users is closed to it there), and what holds Codex.
+func morePaths() []string { return []string{"/proc", "/etc/codex"} }
 
 // launch is a codex.Launcher.
 func (j *jail) launch(ctx context.Context, c codex.Command) (codex.Process, error) {
@@ -39,7 +34,7 @@ func (j *jail) launch(ctx context.Context, c codex.Command) (codex.Process, erro
 		return codex.Direct(ctx, c)
 	}
 	policy := sandbox.Policy{Gateway: c.Endpoint, Write: c.Write}
-	policy.Read = append(append(append(policy.Read, systemPaths()...), j.more...), c.Read...)
+	policy.Read = slices.Concat(sandbox.SystemPaths(), morePaths(), j.more, c.Read)
 	for _, dir := range c.Write {
 		if err := sandbox.LayOwner(dir, j.report.UID, j.report.UID); err != nil {
 			return nil, fmt.Errorf("give %q to the agent's user: %w", dir, err)

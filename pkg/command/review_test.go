@@ -138,10 +138,10 @@ func sentPrompt(t *testing.T, body, prompt []byte) bool {
 func TestAgentReadsTheHeadNotTheMerge(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	m := b.ask(modeltest.CodeMode("git rev-parse HEAD; sed -n 44p internal/store/store.go; ls README.md; pwd; echo x > /dev/null && echo null-$((1+1)); touch internal/x || echo read-$((1+1)); touch $TMPDIR/x && echo temp-$((1+1))"), modeltest.Message(noFinding))
+	m := b.ask(modeltest.CodeMode("git rev-parse HEAD; sed -n 44p internal/store/store.go; ls README.md; pwd; echo x > /dev/null && echo null-$((1+1)); touch internal/x || echo read-$((1+1)); touch $TMPDIR/x && echo temp-$((1+1)); diff <(echo a) <(echo a) && echo diff-$((1+1))"), modeltest.Message(noFinding))
 	b.want(exitDone, "review", "--prompt-file="+promptV3)
 	second := string(m.Requests()[1])
-	for _, want := range []string{fixtureHead, `s.mu.Lock()`, "README.md': No such file", "null-2", "temp-2"} {
+	for _, want := range []string{fixtureHead, `s.mu.Lock()`, "README.md': No such file", "null-2", "temp-2", "diff-2"} {
 		if !strings.Contains(second, want) {
 			t.Errorf("what the agent saw does not hold %q", want)
 		}

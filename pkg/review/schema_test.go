@@ -87,10 +87,11 @@ func TestLoadSchemaTakes(t *testing.T) {
 	}
 }
 
-func TestLoadSchemaRefuses(t *testing.T) {
+type refusal struct{ schema, err, hint string }
+
+func TestLoadSchemaRefusesDocumentsAndReferences(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", 1001)
-	for name, c := range map[string]struct{ schema, err, hint string }{
+	wantRefusals(t, map[string]refusal{
 		"empty":                    {``, "the end instead of a JSON value", "built-in"},
 		"mark":                     {"\uFEFF{}", "a byte-order mark", "built-in"},
 		"trailing":                 {`{} {}`, "more after the JSON value", "built-in"},
@@ -137,39 +138,51 @@ func TestLoadSchemaRefuses(t *testing.T) {
 		"reference_into_default":   {`{"not":{"$ref":"#/default"},"default":{}}`, "nothing stands at #/default", "define"},
 		"reference_into_keyword":   {`{"not":{"$ref":"#/properties"},"properties":{}}`, "nothing stands at #/properties", "define"},
 		"reference_odd_index":      {`{"items":[{}],"not":{"$ref":"#/items/00"}}`, "nothing stands at #/items/00", "define"},
-		"beside_reference":         {`{"$ref":"#/$defs/a","maxLength":1,"$defs":{"a":{}}}`, `"maxLength" beside $ref would not be checked`, "move it"},
-		"properties_beside":        {`{"$ref":"#/$defs/a","properties":{},"$defs":{"a":{}}}`, `"properties" beside $ref`, "move it"},
-		"pattern_lookahead":        {`{"pattern":"^(?!x)"}`, `/pattern: pattern "^(?!x)" does not compile`, "RE2"},
-		"pattern_backreference":    {`{"items":{"patternProperties":{"(a)\\1":{}}}}`, `does not compile`, "RE2"},
-		"pattern_too_long":         {`{"pattern":"` + long + `"}`, "at most 1000 bytes", "shorten"},
-		"pattern_too_large":        {`{"pattern":"` + strings.Repeat(`(\\pL{1000})`, 25) + `"}`, "too large to match fast", "repetition"},
-		"pattern_number":           {`{"pattern":1}`, "/pattern: a pattern", "pattern"},
-		"format_unknown":           {`{"format":"credit-card"}`, "one of the formats that can be checked", " "},
-		"format_slow":              {`{"format":"regex"}`, "one of the formats that can be checked", " "},
-		"enum_empty":               {`{"enum":[]}`, "an array with something in it is expected, not []", " "},
-		"enums_too_long":           {`{"enum":[0` + strings.Repeat(",0", 10_000) + `]}`, "more than 10000 entries", "shorten"},
-		"any_of_empty":             {`{"anyOf":[]}`, "/anyOf: an array of schemas is expected, not an empty array", "at least one"},
-		"any_of_object":            {`{"anyOf":{}}`, "/anyOf: an array of schemas is expected, not an object", "at least one"},
-		"definitions_true":         {`{"definitions":true}`, "/definitions: an object is expected, not true", "by name"},
-		"definitions_reference":    {`{"definitions":{"$ref":"http://127.0.0.1:1/"}}`, "/definitions/$ref: a schema is expected, not a string", " "},
-		"required_string":          {`{"required":"a"}`, `/required: an array of different strings is expected, not "a"`, " "},
-		"required_twice":           {`{"required":["a","a"]}`, "different strings", " "},
-		"type_unknown":             {`{"type":"text"}`, `/type: one of array, boolean`, " "},
-		"type_twice":               {`{"type":["null","null"]}`, `different ones`, " "},
-		"type_none":                {`{"type":[]}`, `/type: one of`, " "},
-		"count_negative":           {`{"minLength":-1}`, "a whole number from 0 is expected, not -1", " "},
-		"count_fraction":           {`{"maxItems":1.5}`, "a whole number from 0 is expected, not 1.5", " "},
-		"count_beyond":             {`{"maxItems":99999999999999999999}`, "a whole number from 0", " "},
-		"multiple_of_zero":         {`{"multipleOf":0}`, "a number (above 0", " "},
-		"minimum_beyond":           {`{"minimum":1e400}`, "a number that no double holds (1e400) at /minimum", " "},
-		"minimum_tiny":             {`{"minimum":1e-2000000}`, "a number that no double holds", " "},
-		"enum_number_beyond":       {`{"enum":[1e400]}`, "a number that no double holds", " "},
-		"number_of_many_digits":    {`{"minimum":0.` + long + `}`, " ", " "},
-		"dependency_number":        {`{"dependencies":{"a":1}}`, "/dependencies/a: a schema is expected, not a number", " "},
-		"dependency_names":         {`{"dependencies":{"a":[1]}}`, "/dependencies/a: an array of different strings", " "},
-		"unique_number":            {`{"uniqueItems":1}`, "/uniqueItems: true or false is expected, not 1", " "},
-		"lengths_crossed":          {`{"minLength":2,"maxLength":1}`, "the validator does not take it", " "},
-	} {
+	})
+}
+
+func TestLoadSchemaRefusesKeywordValues(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1001)
+	wantRefusals(t, map[string]refusal{
+		"beside_reference":      {`{"$ref":"#/$defs/a","maxLength":1,"$defs":{"a":{}}}`, `"maxLength" beside $ref would not be checked`, "move it"},
+		"properties_beside":     {`{"$ref":"#/$defs/a","properties":{},"$defs":{"a":{}}}`, `"properties" beside $ref`, "move it"},
+		"pattern_lookahead":     {`{"pattern":"^(?!x)"}`, `/pattern: pattern "^(?!x)" does not compile`, "RE2"},
+		"pattern_backreference": {`{"items":{"patternProperties":{"(a)\\1":{}}}}`, `does not compile`, "RE2"},
+		"pattern_too_long":      {`{"pattern":"` + long + `"}`, "at most 1000 bytes", "shorten"},
+		"pattern_too_large":     {`{"pattern":"` + strings.Repeat(`(\\pL{1000})`, 25) + `"}`, "too large to match fast", "repetition"},
+		"pattern_number":        {`{"pattern":1}`, "/pattern: a pattern", "pattern"},
+		"format_unknown":        {`{"format":"credit-card"}`, "one of the formats that can be checked", " "},
+		"format_slow":           {`{"format":"regex"}`, "one of the formats that can be checked", " "},
+		"enum_empty":            {`{"enum":[]}`, "an array with something in it is expected, not []", " "},
+		"enums_too_long":        {`{"enum":[0` + strings.Repeat(",0", 10_000) + `]}`, "more than 10000 entries", "shorten"},
+		"any_of_empty":          {`{"anyOf":[]}`, "/anyOf: an array of schemas is expected, not an empty array", "at least one"},
+		"any_of_object":         {`{"anyOf":{}}`, "/anyOf: an array of schemas is expected, not an object", "at least one"},
+		"definitions_true":      {`{"definitions":true}`, "/definitions: an object is expected, not true", "by name"},
+		"definitions_reference": {`{"definitions":{"$ref":"http://127.0.0.1:1/"}}`, "/definitions/$ref: a schema is expected, not a string", " "},
+		"required_string":       {`{"required":"a"}`, `/required: an array of different strings is expected, not "a"`, " "},
+		"required_twice":        {`{"required":["a","a"]}`, "different strings", " "},
+		"type_unknown":          {`{"type":"text"}`, `/type: one of array, boolean`, " "},
+		"type_twice":            {`{"type":["null","null"]}`, `different ones`, " "},
+		"type_none":             {`{"type":[]}`, `/type: one of`, " "},
+		"count_negative":        {`{"minLength":-1}`, "a whole number from 0 is expected, not -1", " "},
+		"count_fraction":        {`{"maxItems":1.5}`, "a whole number from 0 is expected, not 1.5", " "},
+		"count_beyond":          {`{"maxItems":99999999999999999999}`, "a whole number from 0", " "},
+		"multiple_of_zero":      {`{"multipleOf":0}`, "a number (above 0", " "},
+		"minimum_beyond":        {`{"minimum":1e400}`, "a number that no double holds (1e400) at /minimum", " "},
+		"minimum_tiny":          {`{"minimum":1e-2000000}`, "a number that no double holds", " "},
+		"enum_number_beyond":    {`{"enum":[1e400]}`, "a number that no double holds", " "},
+		"number_of_many_digits": {`{"minimum":0.` + long + `}`, " ", " "},
+		"dependency_number":     {`{"dependencies":{"a":1}}`, "/dependencies/a: a schema is expected, not a number", " "},
+		"dependency_names":      {`{"dependencies":{"a":[1]}}`, "/dependencies/a: an array of different strings", " "},
+		"unique_number":         {`{"uniqueItems":1}`, "/uniqueItems: true or false is expected, not 1", " "},
+		"lengths_crossed":       {`{"minLength":2,"maxLength":1}`, "the validator does not take it", " "},
+	})
+}
+
+func wantRefusals(t *testing.T, cases map[string]refusal) {
+	t.Helper()
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, err := review.LoadSchema([]byte(c.schema))
