@@ -370,6 +370,9 @@ func TestModelErrorsEndTheRun(t *testing.T) {
 			if rec.Status != receipt.Failed || rec.Run.Error == nil || !strings.Contains(rec.Run.Error.Message, fmt.Sprint(status)) {
 				t.Errorf("status %q, error %+v; want failed with the status", rec.Status, rec.Run.Error)
 			}
+			if rec.Run.Error != nil && strings.Contains(rec.Run.Error.Message, ": :") {
+				t.Errorf("a code that is not there leaves a gap: %q", rec.Run.Error.Message)
+			}
 		})
 	}
 }

@@ -152,8 +152,11 @@ func (g *Gateway) end(ctx context.Context, x *exchange, m *meter, err error, gon
 
 // told is what upstream said of its failure.
 func told(a *wire.Answer, m *meter) string {
-	if a.Error != "" {
+	if a.Error != "" && a.ErrorCode != "" {
 		return a.ErrorCode + ": " + a.Error
+	}
+	if a.Error != "" {
+		return a.Error
 	}
 	if text := wire.Bounded(string(bytes.TrimSpace(m.body[:min(len(m.body), maxMessage)])), maxMessage); text != "" {
 		return text

@@ -49,7 +49,7 @@ func TestUpstreamFailures(t *testing.T) {
 		err     string
 	}{
 		{"bad_request", says(400, "application/json", `{"error":{"message":"bad schema","code":"invalid_json_schema"}}`), 400, false, `{"error":{"message":"bad schema","code":"invalid_json_schema"}}`, "", "status 400: invalid_json_schema: bad schema"},
-		{"key_refused", says(401, "application/json", `{"error":{"message":"who"}}`), 401, false, `{"error":{"message":"who"}}`, "", "status 401: : who"},
+		{"key_refused", says(401, "application/json", `{"error":{"message":"who"}}`), 401, false, `{"error":{"message":"who"}}`, "", "status 401: who"},
 		{"overload", says(503, "text/html", "<h1>later</h1>"), 503, false, "<h1>later</h1>", "", "status 503: <h1>later</h1>"},
 		{"no_body", says(429, "", ""), 429, false, "", "", "status 429: no reason given"},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) {
