@@ -95,6 +95,11 @@ func (s *session) findCodex(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if !s.jail.canRead(filepath.Dir(s.programs.Codex)) {
+		if s.programs, err = s.programs.Place(filepath.Join(s.home.Root, "programs")); err != nil {
+			return err
+		}
+	}
 	c := &s.receipt.Run.Codex
 	s.receipt.CodexVersion = receipt.Text(s.programs.Version)
 	c.Source, c.Integrity = receipt.Text(s.programs.Source), receipt.Text(s.programs.Integrity)
