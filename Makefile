@@ -37,7 +37,7 @@ image: ## build the action's image as recibo:e2e
 	  --build-arg NPM_CONFIG_REGISTRY="$$(npm config get registry)" --build-arg GOPROXY="$$(go env GOPROXY)" .
 
 image-test: image ## try the image as a runner would start it (needs Docker)
-	go test -tags docker -timeout 20m -run 'Act|Image|Container|Hostile|Cancelled' ./internal/e2e ./pkg/artifact
+	go test -tags docker -count=1 -timeout 20m -run 'Act|Image|Container|Hostile|Cancelled' ./internal/e2e ./pkg/artifact
 
 generate: ## write the generated parts of action.yml and README.md
 	go run ./internal/generate
