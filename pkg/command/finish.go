@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strconv"
 
@@ -236,8 +235,3 @@ func (r *reviewing) outputs() []actions.Output {
 		{Name: "artifact-url", Value: r.uploaded.url},
 	}
 }
-
-// discardAbove keeps --quiet quiet: what the log prints goes nowhere.
-type discardAbove struct{ io.Writer }
-
-func (discardAbove) Write(p []byte) (int, error) { return len(p), nil }

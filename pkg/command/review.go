@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"time"
 
@@ -68,11 +69,6 @@ func runReview(ctx context.Context, w World, args []string) error {
 	if verb := v.word("command"); verb != "review" {
 		return fault.New(fault.Request, "this version knows: review", "read input command: unknown verb %q", verb)
 	}
-	return runReviewOf(ctx, w, v)
-}
-
-// runReviewOf reviews with inputs that were read before.
-func runReviewOf(ctx context.Context, w World, v values) error {
 	return newReviewing(w, v).run(ctx)
 }
 
@@ -87,11 +83,11 @@ func (r *reviewing) run(ctx context.Context) error {
 
 func newReviewing(w World, v values) *reviewing {
 	out := w.Stdout
-	if v.json || v.quiet {
+	switch {
+	case v.quiet:
+		out = io.Discard
+	case v.json:
 		out = w.Stderr
-	}
-	if v.quiet {
-		out = discardAbove{out}
 	}
 	log := actions.NewLog(out, actions.LogOptions{Getenv: w.getenv, Terminal: w.Terminal, Random: rand.Reader})
 	r := &reviewing{world: w, values: v, log: log, start: w.Now(), warnings: v.warnings}
